@@ -164,8 +164,10 @@ def test_a_filter_is_made_again_for_groups_that_are_drawn(tmp_path):
     told = found.xs("what a leaf tells")
     assert (told["rehearsed_high"] == 0.25).all()
     assert (told["rehearsed_truth"] <= 0.25).all() and (told["rehearsed_truth"] > 0.02).all()
-    kept = found.xs("imbalance")
-    assert (kept["rehearsed_truth"] < kept["rehearsed_naive"]).all()
+    change = found.xs("change of the imbalance")
+    assert (change["rehearsed_truth"] < 0).all()
+    assert (change["rehearsed_low"] < change["rehearsed_estimate"]).all()
+    assert (change["rehearsed_estimate"] < change["rehearsed_high"]).all()
 
 
 def test_promises_are_held_against_outcomes_that_are_drawn_afresh(tmp_path):

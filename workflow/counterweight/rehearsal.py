@@ -469,10 +469,12 @@ def rehearse_filter(job):
             "low": 0.0,
             "high": told.get("disclosivity_at_most", np.nan),
         },
-        "imbalance": {
-            "truth": imbalance(p @ Z / p.sum(), saved.target),
-            "estimate": told.get("imbalance", np.nan),
-            "naive": imbalance(Z.mean(axis=0), saved.target),
+        "change of the imbalance": {
+            "truth": imbalance(p @ Z / p.sum(), saved.target)
+            - imbalance(Z.mean(axis=0), saved.target),
+            "estimate": told.get("imbalance_change", np.nan),
+            "low": told.get("imbalance_change_low", np.nan),
+            "high": told.get("imbalance_change_high", np.nan),
         },
     }
     _records(job, found, len(frame))

@@ -18,7 +18,7 @@ from counterweight.labeling.encoding import TabularEncoder
 from counterweight.models.filter_card import card
 from counterweight.numerics.coins import VARIABLE, own_key, read_key
 from counterweight.numerics.geometry import distorted
-from counterweight.numerics.groups import imbalance
+from counterweight.numerics.groups import balance_change, imbalance
 from counterweight.selection.split_tree import SplitTreeProxy
 from counterweight.tables.parquet import metrics_table, write_table
 from counterweight.tables.table_reader import read_people
@@ -295,6 +295,39 @@ def test_only_who_is_accepted_is_released_unless_more_is_asked_for(made, tmp_pat
         again.accept(made.frame, SEED)
 
 
+def test_each_of_several_columns_has_its_own_change(made):
+    saved, Z = ft.read_filter(made.path), made.Z[made.test]
+    held = made.frame[made.test].reset_index(drop=True)
+    p = saved.memberships(saved.encoder.transform(held)) @ saved.acceptance
+    # A column that is even among all, and not among those who are likely to be accepted.
+    side = np.argsort(np.argsort(p, kind="stable")) < len(p) // 2
+    two = np.column_stack([Z, side, ~side]).astype(float)
+    whole = replace(
+        saved,
+        groups=[*(f"group={name}" for name in saved.groups), "side=a", "side=b"],
+        classes=["group"] * 3 + ["side"] * 2,
+        base=two.mean(axis=0),
+        target=np.r_[saved.target, 0.5, 0.5],
+        shares=np.hstack([saved.shares, np.full((len(saved.mass), 2), 0.5)]),
+    )
+    describe_held_out(whole, held, two, np.random.default_rng(1), 0.95)
+    changes = whole.changes()
+    assert list(changes) == ["group", "side"]
+    for name, block in (("group", slice(0, 3)), ("side", slice(3, 5))):
+        change, *ends = balance_change(p, two[:, block], whole.target[block])
+        before, after, *found = changes[name]
+        assert found == pytest.approx(ends) and after - before == pytest.approx(change)
+    text, rises = card(whole), np.ptp(p) > 0
+    assert (changes["side"][2] > 0) == rises and "\n| side | 0.00" in text
+    assert ("**It makes side more uneven.**" in text) == rises
+    assert "imbalance of side" in whole.shown()
+    told = [r for r in delivered_records(whole) if r["metric"] == "imbalance"]
+    parts = {r.get("part", ""): r["value"] for r in told}
+    assert parts["side"] == changes["side"][1] and set(parts) == {"group", "side", ""}
+    # A single column has one change alone.
+    assert saved.changes() == {} and "more uneven" not in card(saved)
+
+
 def test_people_of_ones_own_table_and_new_ones_are_told_by_their_id(tmp_path):
     frame = people().drop(columns=["row", "flat"])
     frame["person"] = [f"p{at}" for at in np.random.default_rng(1).permutation(len(frame))]
@@ -322,8 +355,10 @@ def test_people_of_ones_own_table_and_new_ones_are_told_by_their_id(tmp_path):
 def test_a_table_too_small_for_any_split_gets_a_sentence_and_no_filter(tmp_path):
     frame = people(60).drop(columns=["row", "flat"])
     made = trained(tmp_path, frame, PLAIN)
-    with pytest.raises(CounterweightError, match="accept everybody alike.*40 rows.*more rows"):
+    told = "40 of 60 rows fitted it, and a leaf has at least 100.*more than 300 rows"
+    with pytest.raises(CounterweightError, match=told) as refused:
         made.run("deliver")
+    assert "certified: false" not in str(refused.value), "it has that already"
 
 
 def test_a_raw_frame_is_read_as_the_table_was(tmp_path):

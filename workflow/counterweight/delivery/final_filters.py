@@ -94,6 +94,7 @@ def final_filter(job, frame, key):
             "classes": classes,
         }
         asked |= {"alpha": limited["alpha"], "level": level, "rng": rng}
+        check_split(candidates, Z[rows["train"]], len(rows["train"]), told, asked["target"])
         choose = certified_setting if certified else chosen_setting
         method, setting, tests = choose(candidates, rows["X"][held], Z[held], **asked)
         facts |= {"setting": setting, "level": level}
@@ -251,10 +252,12 @@ def describe_held_out(saved, frame, Z, rng, level, tests=1):
     the first), and of all of them together has a value on these rows and an upper bound of the
     confidence `level`; ``share_before``, ``share_after``, ``acceptance_rate`` and
     ``imbalance_change`` (`balance_change`) have intervals, ``imbalance_before``, ``imbalance`` and
-    ``distorted`` (of the group where it is largest) values.
+    ``distorted`` (of the group where it is largest) values. Of several balanced columns each has
+    its own imbalance and change, too, by its number: one may get worse while the whole gets better.
 
     Where the same rows chose among `tests` filters, bounds and intervals hold for all of these at
-    once. What is certified bounds the leaves by its alpha, which the tests have shown.
+    once. What is certified bounds the leaves by its alpha, which the tests have shown; where these
+    rows bound them lower, that is ``alone``: of the same confidence, and not both at once.
     """
     alone = 1 - (1 - level) / tests
     member = saved.memberships(saved.encoder.transform(frame))
@@ -275,7 +278,10 @@ def describe_held_out(saved, frame, Z, rng, level, tests=1):
         joint = np.unique(joint * (parts.max() + 1) + parts, return_inverse=True)[1]
     bounded("released", joint, joint.max() + 1)
     if "alpha" in saved.facts:
-        alpha = held["disclosivity", "bound", -1] = saved.facts["alpha"]
+        alpha, own = saved.facts["alpha"], held["disclosivity", "bound", -1]
+        held["disclosivity", "bound", -1] = alpha
+        if own < alpha:  # as sure, but not both at once
+            held["disclosivity", "alone", -1] = own
         # Whether somebody is accepted is drawn by the leaf, so it tells no more than the leaf.
         by_leaf = [i for i, name in enumerate(saved.release) if name in (ACCEPTED, "leaf")]
         for i in (*by_leaf, -1) if len(by_leaf) == len(saved.release) else by_leaf:
@@ -293,12 +299,17 @@ def describe_held_out(saved, frame, Z, rng, level, tests=1):
         told("share_before", group, i=k)
         if p.any():
             told("share_after", group, p, i=k)
-    held["imbalance_before", "value", -1] = imbalance(Z.mean(axis=0), saved.target)
+    starts, stops = block_starts(saved.sizes), np.cumsum(saved.sizes)
+    blocks = {c: slice(*ends) for c, ends in enumerate(zip(starts, stops, strict=True))}
+    for c, block in ({-1: slice(None)} | (blocks if len(blocks) > 1 else {})).items():
+        own, target = Z[:, block], saved.target[block]
+        held["imbalance_before", "value", c] = imbalance(own.mean(axis=0), target)
+        if p.any():
+            held["imbalance", "value", c] = imbalance(p @ own / p.sum(), target)
+            change = balance_change(p, own, target, alone)
+            for kind, value in zip(("value", "low", "high"), change, strict=True):
+                held["imbalance_change", kind, c] = value
     if p.any():
-        held["imbalance", "value", -1] = imbalance(p @ Z / p.sum(), saved.target)
-        change = balance_change(p, Z, saved.target, alone)
-        for kind, value in zip(("value", "low", "high"), change, strict=True):
-            held["imbalance_change", kind, -1] = value
         mass, shares = leaf_table(member, Z)
         held["distorted", "value", -1] = np.nanmax(distorted(saved.acceptance * mass, mass, shares))
     held["rows", "value", -1], held["level", "value", -1] = len(Z), level
@@ -314,6 +325,34 @@ def _parts(values):
     # Codes are in order, so bins of codes are bins of values; equal values stay together.
     ranks = np.searchsorted(np.sort(codes), codes)
     return pd.factorize(ranks * bins // len(codes), sort=True)[0]
+
+
+def check_split(candidates, Z, rows, told, target):
+    """Refuse fits without any split, of which no choice by held-out rows could make a filter.
+
+    `Z` (n, K) are memberships of the rows of the fit, of `rows` in all; `told` is what the study
+    says of the filter, with ``least_leaf``, the rows that a leaf has at least.
+    """
+    every = [mass for proxy, _ in candidates.values() for mass in proxy.mass_]
+    left = imbalance(Z.mean(axis=0), target)
+    if left <= EVEN or any((mass > 0).sum() > 1 for mass in every):
+        return
+    certified, least, alpha = told["certified"], told["least_leaf"], "allow a larger alpha"
+    cause = f"no split of them within alpha {(certified or told['chosen'])['alpha']:g}"
+    cause += f" brings the groups nearer to the target (now off by {left:.3f})"
+    helps = f"Bring more rows, columns that tell more about the groups, or {alpha}."
+    if len(Z) <= 2 * least:
+        needed = int(2 * least * rows / len(Z))
+        cause = f"a leaf has at least {least} rows: so few cannot be split"
+        helps = (
+            f"A larger alpha or larger leaves do not help: bring more than {needed} rows with a "
+            "group (some thousand make a good filter)"
+        )
+        helps += f", or have more of them fit it {UNPROMISED}." if certified else "."
+    raise CounterweightError(
+        f"No setting of the filter has a split: {len(Z)} of {rows} rows fitted it, and {cause}. "
+        f"Nothing is delivered. {helps}"
+    )
 
 
 def check_useful(saved):
@@ -385,15 +424,17 @@ def certified_setting(candidates, X, Z, *, target, classes, alpha, level, rng):
     useful = [one for one in passed if one[0] < start]
     if not useful:
         near = "none within it balances anything on rows that did not fit it"
+        helps = "bring more rows, or columns that tell more about the groups"
         if failed:
             near = (
                 "the most careful that balances anything" if not passed else f"{near}, and the next"
             )
             near += ", {}, {}, may tell new people up to {:.3f}".format(*failed)
+            helps = "take larger leaves or more rows"
         raise CounterweightError(
             f"No filter of this study is certified at alpha {alpha:g} with confidence {level:g} on "
-            f"{len(Z)} held-out rows: {near}. Nothing is delivered: allow a larger alpha, take "
-            f"larger leaves or more rows, or go without a promise for new people {UNPROMISED}."
+            f"{len(Z)} held-out rows: {near}. Nothing is delivered: allow a larger alpha, {helps}, "
+            f"or go without a promise for new people {UNPROMISED}."
         )
     _, name, setting = min(useful)
     return name, setting, len(order)
@@ -525,8 +566,10 @@ def delivered_records(saved):
 
     ``delivered`` (1; the part is the method), ``certified`` (1 or 0) and, of the held-out rows,
     ``disclosivity`` and ``disclosivity_at_most``, ``acceptance_rate``, ``imbalance``,
-    ``imbalance_before``, ``imbalance_change`` with its ends, ``distorted``; ``released`` by
-    released column, at most, and where it is several of all of them together.
+    ``imbalance_before``, ``imbalance_change`` with its ends (of several balanced columns of each,
+    too: the part), ``distorted``; where held-out rows chose it ``share_before`` and ``share_after``
+    of each group that may be told, with ends; ``released`` by released column, at most, and where
+    it is several of all of them together.
     """
     facts, held = saved.facts, saved.held
     place = {"repeat": 0, "target": "test", "setting": facts["setting"]}
@@ -535,13 +578,27 @@ def delivered_records(saved):
     if held:
         names = ("disclosivity", "acceptance_rate", "imbalance_before", "imbalance", "distorted")
         values |= {n: held[n, "value", -1] for n in names if (n, "value", -1) in held}
-        ends = {"": "value", "_low": "low", "_high": "high"}
-        ends = {f"imbalance_change{end}": ("imbalance_change", k, -1) for end, k in ends.items()}
-        values |= {name: held[key] for name, key in ends.items() if key in held}
+        values |= _balance(held, -1)
         values["disclosivity_at_most"] = held["disclosivity", "bound", -1]
+        if ("disclosivity", "alone", -1) in held:
+            values["disclosivity_alone"] = held["disclosivity", "alone", -1]
         values["confidence"] = held["level", "value", -1]
     records = [{"metric": "delivered", "value": 1.0, "part": facts["method"]}]
     records += [{"metric": name, "value": value} for name, value in values.items()]
+    records += [
+        {"metric": name, "part": column, "value": value}
+        for c, column in enumerate(saved.columns if held else ())
+        for name, value in _balance(held, c).items()
+    ]
+    if "alpha" in facts or "chosen" in facts:  # with their intervals, for figures
+        ends = {"": "value", "_low": "low", "_high": "high"}
+        records += [
+            {"metric": f"{name}{end}", "part": group, "value": held[name, kind, k]}
+            for k, group in enumerate(saved.groups)
+            for name in _SHARES
+            for end, kind in ends.items()
+            if (name, kind, k) in held
+        ]
     released = dict(enumerate(saved.release if held else ()))
     released |= {-1: "all of them together"} if len(released) > 1 else {}
     records += [
@@ -549,3 +606,11 @@ def delivered_records(saved):
         for i, name in released.items()
     ]
     return [place | record for record in records]
+
+
+def _balance(held, c):
+    """The imbalance of the accepted and of all, and its change, of a column's number, -1 of all."""
+    ends = {"": "value", "_low": "low", "_high": "high"}
+    keys = {name: (name, "value", c) for name in ("imbalance_before", "imbalance")}
+    keys |= {f"imbalance_change{end}": ("imbalance_change", k, c) for end, k in ends.items()}
+    return {name: held[key] for name, key in keys.items() if key in held}

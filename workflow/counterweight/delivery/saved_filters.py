@@ -133,9 +133,27 @@ class SavedFilter(SavedModel):
         self.proxy = kind.from_arrays(self.arrays, names)
 
     @property
+    def columns(self) -> list[str]:
+        """The balanced columns."""
+        return [*dict.fromkeys(self.classes)]
+
+    @property
     def sizes(self) -> list[int]:
         """Number of groups of each class."""
-        return [self.classes.count(name) for name in dict.fromkeys(self.classes)]
+        return [self.classes.count(name) for name in self.columns]
+
+    def changes(self) -> dict[str, tuple[float, ...]]:
+        """By balanced column, of several: imbalance of all, of the accepted, ends of the change.
+
+        On held-out rows; nothing of files of before.
+        """
+        keys = (("imbalance_before", "value"), ("imbalance", "value"))
+        keys += tuple(("imbalance_change", end) for end in ("low", "high"))
+        told = {
+            name: tuple(self.held.get((*key, c), np.nan) for key in keys)
+            for c, name in enumerate(self.columns)
+        }
+        return {name: one for name, one in told.items() if one[2] <= one[3]}
 
     @property
     def rate(self) -> float:
@@ -164,9 +182,14 @@ class SavedFilter(SavedModel):
         ends = [self.held.get(("imbalance_change", end, -1), np.nan) for end in ("low", "high")]
         if after is None or not ends[0] <= ends[1]:
             return {}
-        sure = "" if ends[1] < 0 or ends[0] > 0 else ", not beyond chance"
-        change = "{:+.3f} [{:+.3f}, {:+.3f}]".format(after - before, *ends)
-        return {"imbalance": f"{after:.3f}, {before:.3f} among all: {change}{sure}"}
+        known = {"imbalance": (before, after, *ends)}
+        known |= {f"imbalance of {name}": one for name, one in self.changes().items()}
+        told = {}
+        for name, (first, last, low, high) in known.items():
+            sure = "" if high < 0 or low > 0 else ", not beyond chance"
+            change = f"{last - first:+.3f} [{low:+.3f}, {high:+.3f}]"
+            told[name] = f"{last:.3f}, {first:.3f} among all: {change}{sure}"
+        return told
 
     def memberships(self, X):
         """Probability of each leaf for rows of features, (n, L)."""

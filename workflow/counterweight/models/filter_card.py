@@ -16,7 +16,7 @@ def card(saved, answers=None, own=False):
     `answers` are those of people with a blank group who were asked by design, a
     `counterweight.delivery.group_plans.GroupAnswers`; `own` says whether it is of one's own table.
     """
-    facts, columns = saved.facts, [escape(name) for name in dict.fromkeys(saved.classes)]
+    facts, columns = saved.facts, [escape(name) for name in saved.columns]
     setting, noise = facts["setting"] or "its only setting", facts["eta"]
     manner = "It does not predict anybody's group."
     if saved.proxy.predicts_groups:
@@ -30,6 +30,7 @@ def card(saved, answers=None, own=False):
         f"{facts['rows']:,.0f} rows "
         + ("(all of the table)." if facts.get("refitted") else f"(split {facts['repeat']:.0f})."),
         _promise(saved),
+        _worse(saved),
         "## What it does",
         "It accepts or rejects candidates so that the accepted ones are closer to the target "
         f"shares of {_words(columns)}, without being told anybody's {_words(columns, 'or')}. "
@@ -89,6 +90,7 @@ def _promise(saved):
         return (
             f"**Certified at alpha {saved.facts['alpha']:g}.** For new people like these no leaf's "
             f"share of any group is further than {bound:.3f} from the share among all, {measured}."
+            + lower_bound(held.get(("disclosivity", "alone", -1)))
         )
     kept = "Its alpha holds on the rows that it was fitted on."
     if "chosen" in saved.facts:
@@ -100,6 +102,31 @@ def _promise(saved):
     return (
         f"**Not certified.** {kept} For new people like these, a leaf's share of a group may be up "
         f"to {bound:.3f} from the share among all, {measured}."
+    )
+
+
+def lower_bound(bound):
+    """A sentence on what held-out rows bound lower than what is certified; nothing without."""
+    if bound is None or np.isnan(bound):
+        return ""
+    return (
+        f" Without the limit that was asked for these rows bound it by {bound:.3f}, which allows "
+        "for the choice among filters and holds with the same confidence, each by itself."
+    )
+
+
+def _worse(saved):
+    """What to know first of balanced columns that the filter makes more uneven, beyond chance."""
+    worse = [escape(name) for name, (*_, low, _) in saved.changes().items() if low > 0]
+    return f"**It makes {_words(worse)} more uneven.** {one_worse(_words(worse))}" if worse else ""
+
+
+def one_worse(columns):
+    """What to do where a filter of several columns makes some of them, in words, more uneven."""
+    return (
+        "Several columns are balanced as one, by squared distances of all their groups, so that "
+        f"one may pay for another. Where {columns} matters, balance fewer others with it, or take "
+        "a smaller min_acceptance_rate, and look again: no key holds a column where it is."
     )
 
 
@@ -122,16 +149,25 @@ def _balance(saved):
         f"On the held-out rows the distance of the groups' shares from the target is {after:.3f} "
         f"among the accepted and {before:.3f} among all (0 is balanced)"
     )
+    rows = [
+        (escape(name), f"{first:.3f}", f"{last:.3f}", _change(first, last, *ends))
+        for name, (first, last, *ends) in saved.changes().items()
+    ]
+    head = ("column", "imbalance of all", "of the accepted", "change")
+    by_column = f"\n\n{_table(head, rows)}" * bool(rows)
     # Filters of before have no interval.
     low, high = (saved.held.get(("imbalance_change", end, -1), np.nan) for end in ("low", "high"))
     falls = after < before
     if low <= high:
-        ends = f"{after - before:.3f} ({low:.3f} to {high:.3f})".replace("-", "−")
-        text, falls = f"{text}: a change of {ends}", high < 0
+        text, falls = f"{text}: a change of {_change(before, after, low, high)}", high < 0
     if falls:
-        return f"{text}."
-    columns = _words([escape(name) for name in dict.fromkeys(saved.classes)])
-    return f"{text}.\n\n**This is no gain beyond chance.** {no_gain(columns)}"
+        return f"{text}.{by_column}"
+    columns = _words([escape(name) for name in saved.columns])
+    return f"{text}.{by_column}\n\n**This is no gain beyond chance.** {no_gain(columns)}"
+
+
+def _change(before, after, low, high):
+    return f"{after - before:.3f} ({low:.3f} to {high:.3f})".replace("-", "−")
 
 
 def _distorted(saved):
@@ -256,6 +292,12 @@ def _noise(saved):
             f" Shares of leaves in which a group has fewer than {facts['min_cell_count']:g} people "
             "are withheld, and never those of one leaf alone."
         )
+        if np.isnan(saved.base).any():
+            text += (
+                " So are those of groups of so few in all, and of the next smallest beside one "
+                "alone. They count in the target and in the imbalance: put groups together that "
+                "are too small to be balanced, or leave their people out of the table."
+            )
     return text.strip()
 
 

@@ -409,3 +409,8 @@ def _note(sheet, numbers, columns, lines):
     if any(line.mark == "oracle" for line in lines):
         parts.append("† sees what is hidden from all others: a bound, not a competitor.")
     return joined_words(dict.fromkeys(parts), " ")
+
+
+def nearest(pairs, value):
+    """The setting next to a value; of two the larger: a limit of 0 lets everybody pass."""
+    return min(pairs, key=lambda pair: (abs(pair[0] - value), -pair[0]))[1]

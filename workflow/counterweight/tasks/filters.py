@@ -465,6 +465,10 @@ def plan_deliver(plan, study, at):
             for one in (given["method"], *_others(given))
         },
     }
+    if given["certified"] or given["chosen"]:
+        leaves = [_options(one, study)[0] for one in told["max_distortion"]]
+        least = min(one["min_samples_leaf"] for one in leaves)
+        told["filter"] = given | {"least_leaf": least}
     for i, other in enumerate(_others(given), 1):
         told["among"][other], own = _filter_of(study, other, at)
         own["metrics"] = at.metrics(other)

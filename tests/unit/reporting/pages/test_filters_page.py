@@ -8,6 +8,7 @@ import report_filter as filters
 from counterweight.numerics.estimate import paired_interval
 from counterweight.plan import config
 from counterweight.reporting import blocks, sheets
+from counterweight.reporting.charts.filters_figures import draw_groups
 from counterweight.reporting.numbers import TABLE, StudyNumbers
 from counterweight.reporting.pages import filters_page
 from counterweight.reporting.pages import filters_page as page
@@ -103,6 +104,52 @@ def test_a_filter_of_ones_own_is_said_to_balance_only_where_that_is_beyond_chanc
     assert [card.value for card in told.cards if "Accepted" in card.label] == ["25.0 %"]
 
 
+@pytest.mark.parametrize(("change", "worse"), [((0.01, 0.05), True), ((-0.01, 0.05), False)])
+def test_a_column_that_gets_more_uneven_comes_first_whatever_the_others_gain(small, change, worse):
+    def of(before, ends, part):
+        names = ("imbalance_change_low", "imbalance_change_high")
+        values = dict(zip(names, ends, strict=True)) | {"imbalance_change": sum(ends) / 2}
+        values |= {"imbalance_before": before, "imbalance": before + sum(ends) / 2}
+        return [{"metric": name, "value": value, "part": part} for name, value in values.items()]
+
+    whole = {"disclosivity_at_most": 0.31, "disclosivity": 0.2, "acceptance_rate": 0.25}
+    place = {"repeat": 0, "target": "test", "setting": "alpha=0.2"}
+    records = of(0.16, (-0.05, -0.02), "") + of(0.1, (-0.06, -0.03), "town") + of(0.02, change, "s")
+    records += [{"metric": name, "value": value} for name, value in whole.items()]
+    records += [{"metric": "confidence", "value": 0.95}, {"metric": "certified", "value": 1.0}]
+    more = metrics_table("s", "delivered", [place | one for one in records]).to_pandas()
+    settings = filters.settings_of(given=GIVEN) | {"source": "own"}
+    settings["filter"]["group"] = ["town", "s"]
+    told = page.answer(numbers_of(pd.concat([small, more]), settings))
+    first = "The filter makes more uneven s (imbalance from 0.020 to 0.050, +0.030 [0.010, 0.050])."
+    assert told.sentence.startswith(first) == worse
+    assert "the imbalance falls from 0.160 to 0.125" in told.sentence
+    assert told.todo[0].startswith("Several columns are balanced as one") == worse
+    text = " ".join(told.more)
+    assert "Imbalance of town from 0.100 to 0.055, −0.045 [−0.060, −0.030]." in text
+    assert "Imbalance of s from 0.020" in text
+
+
+def test_shares_near_one_half_are_drawn_whole_with_their_intervals(small):
+    place = {"repeat": 0, "target": "test", "setting": "alpha=0.2"}
+    records = [
+        place | {"metric": f"share_{when}{end}", "part": part, "value": share + off}
+        for when, shares in (("before", (0.484, 0.516)), ("after", (0.4997, 0.5003)))
+        for part, share in zip("ab", shares, strict=True)
+        for end, off in (("", 0.0), ("_low", -0.02), ("_high", 0.03))
+    ]
+    more = metrics_table("s", "delivered", records).to_pandas()
+    study = numbers_of(pd.concat([small, more]), filters.settings_of(given=GIVEN))
+    drawing = draw_groups(study)
+    left, right = drawing.figure.axes[0].get_xlim()
+    assert left == 0 and right > 51.6 and not drawing.figure.axes[0].texts
+    known = drawing.points.set_index(["series", "item"])
+    assert known.loc[("accepted", "a"), ["value", "low", "high"]].tolist() == pytest.approx(
+        [49.97, 47.97, 52.97]
+    )
+    assert known.loc[("among all", "b"), "low"] == pytest.approx(49.6)
+
+
 def test_what_is_released_beside_the_leaf_is_told_where_it_tells_more(small):
     place = {"repeat": 0, "target": "test", "setting": "alpha=0.2", "metric": "released"}
     told = place | {"part": "all of them together", "value": 0.351}
@@ -169,7 +216,7 @@ def test_that_rows_were_drawn_once_is_told_of_ones_own_table_alone(small):
     for source in ("own", "download", "simulated"):
         numbers = numbers_of(small, filters.settings_of() | {"source": source})
         told = filters_page.start_note(numbers)
-        assert (filters_page.DRAWN_ONCE in told) == (source == "own"), source
+        assert ("filter.md draw it once" in told) == (source == "own"), source
 
 
 def test_known_numbers_stand_in_their_cells(small):
@@ -467,6 +514,8 @@ def test_groups_of_few_people_have_no_shares_on_the_page(everything):
         assert lines == set(filters.RACES) - few
         said = [*page._untold_groups(numbers)]
         assert bool(said) == bool(few) and all("of 2 of 5 groups" in one for one in said)
+        parts = set(page.table(numbers, "general", lambda name: "")["part"])
+        assert parts & set(filters.RACES) == lines
     # One alone would be told by the others.
     told["given"]["min_cell_count"] = 130
     numbers = numbers_of(metrics, plan["studies"][name] | {"filter": told}, name)
@@ -487,5 +536,8 @@ def test_the_answer_is_of_the_method_that_held_out_rows_chose_and_of_the_alpha_a
         told = page.answer(numbers)
         assert told.sentence.startswith("Relaxed, α = 0.4")
         assert "its limit is 0.5: kept" in told.sentence
+        # One limit for all lines of a table: that of their setting.
+        (own,) = [one for one in page.each_at_middle(numbers) if one.source == "relaxed"]
+        assert page.limit_of(numbers, own) == 0.4 and page.limit_of(numbers, own, True) == 0.5
         line = page.at_middle(numbers, "alpha_beta")
         assert line.place == {"setting": "alpha=0.4"} and page.limit_of(numbers, line) == 0.4

@@ -23,7 +23,7 @@ from counterweight.tables.parquet import model_arrays, numbers_of
 CAPTION_BY_NAME = {
     "groups": (
         "Shares of the groups among all rows that were held out and among those that the filter "
-        "accepts; the red mark is the share that is wanted."
+        "accepts, with intervals; the red mark is the share that is wanted."
     ),
     "certificate": (
         "Bound of what a leaf of the filter tells about people with a blank group, by "
@@ -461,11 +461,17 @@ def draw_groups(study):
     """Shares of groups among all, among the accepted, and as wanted, by the delivered filter."""
     about, known = filters_page.shown_filter(study), []
     for line in filters_page.group_lines(study):
-        first = study.get("labels", "group_share", "test", **line.place).times(100)
-        place = about.place | line.place
-        after = study.get(line.source, "group_share", "test", **place).times(100)
+        part = line.place["part"]
+        first = study.get("labels", "group_share", "test", part=part)
+        after = study.get(line.source, "group_share", "test", **about.place | line.place)
+        # The same of the filter that is delivered, with intervals; none where counts have noise.
+        own = [filters_page.held_out(study, f"share_{when}", part) for when in ("before", "after")]
+        first, after = (
+            new if new.known else old for new, old in zip(own, (first, after), strict=True)
+        )
+        first, after = first.times(100), after.times(100)
         wanted = 100 * filters_page.wanted(study, line).mean
-        known.append((first.mean, line.place["part"].replace("=", ": "), first, after, wanted))
+        known.append((first.mean, part.replace("=", ": "), first, after, wanted))
     every = sorted(known, key=lambda one: one[0])
     known = every[: forms.MOST_ROWS]
     if not known:
@@ -474,9 +480,10 @@ def draw_groups(study):
     canvas, panel = forms.one_panel(names, "Share of the people, %")
     for place, (_, _, first, after, wanted) in enumerate(known):
         panel.link(place, (first.mean, after.mean))
-        panel.dot(place, "among all", first.mean, forms.BOUND, key=True)
-        panel.dot(place, "accepted", after, forms.MAIN, key=True)
+        panel.dot(place - 0.1, "among all", first, forms.BOUND, key=True)
+        panel.dot(place + 0.1, "accepted", after, forms.MAIN, key=True)
         panel.dot(place, "wanted", wanted, _WANTED, key=True, markersize=10)
+    panel.dots.clear()  # all shares on one scale: none is too far off to be drawn
     panel.ax.set_xlim(left=0)
     _, name, first, after, wanted = known[0]
     title = f"{name}: {first.mean:.1f} % of all, {after.mean:.1f} % of the accepted"

@@ -263,10 +263,9 @@ def draw_rehearsal(study):
         _panel_of(setting) if part == "unlabeled" else f"{part}, {_panel_of(setting).lower()}"
         for setting, part in panels
     ]
-    canvas = forms.Canvas(
-        titles, 2.0, "Copies, in order of the error", f"Error, {unit}", sharey="row"
-    )
     blanks = panels[0][1] == "unlabeled"
+    error = f"Error, {unit}" if blanks else "Estimate minus truth"
+    canvas = forms.Canvas(titles, 2.0, "Copies, in order of the error", error, sharey="row")
     words, found = REHEARSALS if blanks else LOGS_REHEARSED, []
     for panel, (setting, part) in zip(canvas.all, panels, strict=True):
         copies = _copies(study, target, setting, part)

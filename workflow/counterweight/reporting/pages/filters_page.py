@@ -2,11 +2,11 @@
 
 import math
 
-from counterweight.models.filter_card import no_gain
+from counterweight.models.filter_card import lower_bound, no_gain, one_worse
 from counterweight.reporting.blocks import Card
 from counterweight.reporting.numbers import Estimate, results_table
 from counterweight.reporting.pages import collected_page
-from counterweight.reporting.pages.trust import REHEARSAL
+from counterweight.reporting.pages.trust import REHEARSAL, newcomers
 from counterweight.reporting.sheets import (
     Bound,
     Column,
@@ -16,6 +16,7 @@ from counterweight.reporting.sheets import (
     in_words,
     lines_of,
     mark_of,
+    nearest,
     told,
 )
 from counterweight.reporting.study_page import Answer, StudyPage
@@ -46,15 +47,15 @@ def limited(numbers, source):
     return plan_of(numbers, "swept").get(source, "") == (plan_of(numbers, "limit") or None)
 
 
-def limit_of(numbers, line):
+def limit_of(numbers, line, asked=False):
     """What a filter promises to tell about groups at most; NaN where it promises nothing.
 
-    Of the one that held-out rows chose it is the alpha that was asked for, not that of its setting.
+    That of its setting; with `asked`, of the one that held-out rows chose, the alpha asked for.
     """
-    given = plan_of(numbers, "given")
-    asked = given and (given.get("certified") or given.get("chosen"))
-    if asked and (line.source, line.place.get("setting")) == numbers.delivered:
-        return asked["alpha"]
+    given = asked and plan_of(numbers, "given")
+    given = given and (given.get("certified") or given.get("chosen"))
+    if given and (line.source, line.place.get("setting")) == numbers.delivered:
+        return given["alpha"]
     options = setting_options(line.place.get("setting", ""))
     known = limited(numbers, line.source)
     return options.get(plan_of(numbers, "limit"), math.nan) if known else math.nan
@@ -69,11 +70,6 @@ def grid(numbers, source, metric="imbalance", target="test", option=None):
         if {*options} == {*filter(None, [option])}:
             pairs.append((options.get(option, 0.0), name))
     return sorted(pairs)
-
-
-def nearest(pairs, value):
-    """The setting next to a value; of two the larger: a limit of 0 lets everybody pass."""
-    return min(pairs, key=lambda pair: (abs(pair[0] - value), -pair[0]))[1]
 
 
 def given_setting(numbers):
@@ -155,12 +151,6 @@ EXACT, ROOM = 1e-6, 1e-3
 #: The setting whose classifier is trained on all training rows.
 EVERYONE = "everyone"
 TARGETS = ("train", "test")
-#: Columns that are named which set new people apart.
-MOST_COLUMNS = 5
-#: Why one's own page has two numbers of what a filter tells.
-DRAWN_ONCE = (
-    " Disclosivity is over all draws of a person's leaf; the card above and filter.md draw it once."
-)
 #: Groups that a first sentence tells of.
 MOST_GROUPS = 3
 #: Metrics of the table, in its order; the first is the headline. The last ones are by group.
@@ -191,21 +181,22 @@ def table(numbers, target, reason_of):
     """What was measured on training and test rows; a group stands in ``part``.
 
     What people say who were asked for their group has the method ``collect``.
-    Shares in single leaves stand in the metrics only.
+    Shares in single leaves stand in the metrics only; groups of too few people have no row.
     """
     methods, targets = [*numbers.sources], TARGETS
     if numbers.get("collect", "labels_bought", "unlabeled").known:
         methods, targets = [*methods, "collect"], (*TARGETS, "unlabeled")
-    return results_table(numbers, targets, reason_of, (*MEASURED, *BY_ASKED), methods)
+    made = results_table(numbers, targets, reason_of, (*MEASURED, *BY_ASKED), methods)
+    return made[~made["part"].isin(too_few(numbers))].reset_index(drop=True)
 
 
 # Numbers that follow from several.
 
 
-def beyond(numbers, line, metric="disclosivity", target="test"):
+def beyond(numbers, line, target="test", asked=False):
     """Disclosivity beyond the limit of a filter; nothing where none is promised."""
-    known = numbers.get(line.source, metric, target, **line.place)
-    values = [value - limit_of(numbers, line) for value in known]
+    known = numbers.get(line.source, "disclosivity", target, **line.place)
+    values = [value - limit_of(numbers, line, asked) for value in known]
     return Estimate(*values)._replace(sd=known.sd, n=known.n)
 
 
@@ -303,7 +294,10 @@ def proxies(numbers):
 
 def start_note(numbers):
     start = numbers.get("labels", "starting_imbalance", "test").mean
-    drawn = DRAWN_ONCE * (numbers.plan["source"] == "own")
+    drawn = (
+        " Disclosivity is over all draws of a person's leaf; the card above and filter.md draw it "
+        "once."
+    ) * (numbers.plan["source"] == "own")
     return (
         f"Before filtering the imbalance on test rows is {number(start, 3)}. Floor: the least of "
         "any filter that tells no more than the setting allows; one that tells more on test rows "
@@ -431,7 +425,8 @@ def answer(numbers):
     moves = "brings" if high < 0 else "raises" if low > 0 else "takes"
     sure = ", which is not a significant change" if low <= 0 <= high else ""
     before, least = number(start.mean, 3), number(floor.mean, 3)
-    verdict, limit = KEPT.judge(beyond(numbers, about)), limit_of(numbers, about)
+    limit = limit_of(numbers, about, asked=True)
+    verdict = KEPT.judge(beyond(numbers, about, asked=True))
     promise = f"its limit is {limit:g}" if verdict else "no limit is promised"
     words = {"pass": ": kept", "fail": ": broken", "open": ": open whether it is kept"}
     rate, total = of("acceptance_rate", "train").mean, numbers.get("labels", "rows_train", "").mean
@@ -461,45 +456,36 @@ def answer(numbers):
     )
 
 
-def held_out(numbers, metric):
+def held_out(numbers, metric, part=""):
     """What rows that were held out say of the filter that is delivered."""
-    return numbers.get("delivered", metric, "test", setting=given_setting(numbers))
+    place = {"setting": given_setting(numbers), "part": part}
+    return numbers.get("delivered", metric, "test", **place)
 
 
 def of_delivered(numbers, about):
     """The answer of a filter that is delivered: whom it takes, what it tells, its certificate."""
-    bound, certified, confidence, rate, shown, reached, before = (
+    bound, certified, confidence, rate, shown, reached, before, lower = (
         held_out(numbers, metric).mean
         for metric in (
             *("disclosivity_at_most", "certified", "confidence", "acceptance_rate"),
-            *("disclosivity", "imbalance", "imbalance_before"),
+            *("disclosivity", "imbalance", "imbalance_before", "disclosivity_alone"),
         )
     )
-    groups, columns = [], listing(plan_of(numbers, "group")).replace("_", " ")
-    for line in group_lines(numbers):
-        share = numbers.get(line.source, "group_share", "test", **about.place | line.place).mean
-        first = numbers.get("labels", "group_share", "test", **line.place).mean
-        groups.append((first, line, share, wanted(numbers, line).mean))
-    # The rarest groups are what a filter is for.
-    groups = sorted(groups, key=lambda one: one[0])[:MOST_GROUPS]
-    asked = [(line.place["part"], _are(numbers, line)) for _, line, *_ in groups]
-    asked, who = collected_page.among_asked(numbers, asked), collected_page.who_told(numbers)
-    who, whole = f"{who} and" * bool(who), "all who told" if who else "all"
-    groups = [
-        f"{percent(share)} {_are(numbers, at)} ({percent(first)} of {whole}, {percent(aim)} wanted)"
-        for first, at, share, aim in groups
-    ]
+    columns, by_column = listing(plan_of(numbers, "group")).replace("_", " "), changes(numbers)
+    worse = [name for name, (_, rises) in by_column.items() if rises]
+    who = collected_page.who_told(numbers)
+    among = f"{number(before, 3)} among {'all who told' if who else 'all'}"
     moved, falls = changed(numbers)
-    among = f"{number(before, 3)} among {whole}"
-    sentence = f"Of the people{who} whom the filter accepts {listing(groups)}"
-    sentence = f"{sentence if groups else 'The filter accepts people'}: "
-    sentence += f"the imbalance falls from {number(before, 3)} to {number(reached, 3)}{moved}, and "
-    sentence += f"nobody {'who applies ' * bool(asked)}is asked for {columns}{asked}."
+    fall = f"falls from {number(before, 3)} to {number(reached, 3)}{moved}"
+    sentence = _who_is_accepted(numbers, about, who, fall)
     if not falls:
         sentence = (
             f"The filter is not shown to make {columns} more balanced by rows that were held out: "
             f"the imbalance of the accepted is {number(reached, 3)}, and {among}{moved}."
         )
+    if worse:
+        first = listing([f"{name} (imbalance {by_column[name][0]})" for name in worse])
+        sentence = f"The filter makes more uneven {first}. {sentence}"
     of_them = f"one of {number(1 / rate, 1)} people" * (rate > 0)
     level = f"confidence {percent(confidence, 0)}"
     untold = [*collected_page.card_of_asked(numbers)]
@@ -519,8 +505,9 @@ def of_delivered(numbers, about):
     more = (
         f"{'Certified' if certified == 1 else 'Not certified, but measured'}: for new people like "
         f"{like} a leaf of the filter tells at most {number(bound, 3)} about anybody's group"
-        f"{limit}, with {level}. The rows that show this chose it, which that and the change of "
-        "the imbalance allow for, and did not fit it.",
+        f"{limit}, with {level}.{lower_bound(lower)} The rows that show this chose it, which that "
+        "and the change of the imbalance allow for, and did not fit it.",
+        *(f"Imbalance of {name} {told}." for name, (told, _) in by_column.items()),
         *_released(numbers, bound),
         *_untold_groups(numbers),
         *collected_page.bought_of_filter(numbers),
@@ -528,6 +515,7 @@ def of_delivered(numbers, about):
     )
     todo = (
         *([] if falls else [no_gain(columns)]),
+        *([one_worse(listing(worse))] if worse else []),
         f"{'Give' if falls else 'To give'} people who apply to the filter{':' if falls else ','} "
         "name their file under score in the config and run it again, or --config score=people.csv "
         f"in the terminal. It needs no {columns}.",
@@ -538,6 +526,41 @@ def of_delivered(numbers, about):
     points = Points(points, "distance of shares from the target")
     warning = collected_page.refused_of_filter(numbers)
     return Answer(sentence, more, cards, points, rest, todo, warning=warning)
+
+
+def _who_is_accepted(numbers, about, who, fall):
+    """The first sentence of a filter that balances; `fall` says how the imbalance falls."""
+    groups, columns = [], listing(plan_of(numbers, "group")).replace("_", " ")
+    for line in group_lines(numbers):
+        share = numbers.get(line.source, "group_share", "test", **about.place | line.place).mean
+        first = numbers.get("labels", "group_share", "test", **line.place).mean
+        groups.append((first, line, share, wanted(numbers, line).mean))
+    # The rarest groups are what a filter is for.
+    groups = sorted(groups, key=lambda one: one[0])[:MOST_GROUPS]
+    asked = [(line.place["part"], _are(numbers, line)) for _, line, *_ in groups]
+    asked, whole = collected_page.among_asked(numbers, asked), "all who told" if who else "all"
+    groups = [
+        f"{percent(share)} {_are(numbers, at)} ({percent(first)} of {whole}, {percent(aim)} wanted)"
+        for first, at, share, aim in groups
+    ]
+    told = f"Of the people{f'{who} and' * bool(who)} whom the filter accepts {listing(groups)}"
+    asks = f"nobody {'who applies ' * bool(asked)}is asked for {columns}{asked}."
+    return f"{told if groups else 'The filter accepts people'}: the imbalance {fall}, and {asks}"
+
+
+def changes(numbers):
+    """Of several columns each one's change on held-out rows, in words; whether it surely rises."""
+    found, columns = {}, plan_of(numbers, "group")
+    for column in [] if isinstance(columns, str) else columns:
+        before, after, change = (
+            held_out(numbers, metric, column)
+            for metric in ("imbalance_before", "imbalance", "imbalance_change")
+        )
+        if change.low <= change.high:
+            ends = in_words(change, DISTANCE, sign=True)
+            told = f"from {number(before.mean, 3)} to {number(after.mean, 3)}, {ends}"
+            found[column.replace("_", " ")] = told, change.low > 0
+    return found
 
 
 def changed(numbers):
@@ -551,8 +574,7 @@ def changed(numbers):
 
 def _released(numbers, bound):
     """A sentence on what is released beside the leaf, where it tells more than the leaf may."""
-    place = {"setting": given_setting(numbers), "part": "all of them together"}
-    known = numbers.get("delivered", "released", "test", **place).mean
+    known = held_out(numbers, "released", "all of them together").mean
     if known > bound:
         yield (
             f"What the filter releases (release) tells more: all columns together at most "
@@ -566,8 +588,9 @@ def _untold_groups(numbers):
     if few:
         yield (
             f"Shares of {few} of {sum(1 for _ in groups_of(numbers))} groups are not told, since "
-            f"one of them has fewer than {least} people (min_cell_count). They count in the target "
-            "and in the imbalance: put groups together that are too small to be balanced."
+            f"one of them has fewer than {least} people (min_cell_count); the CSV leaves them out. "
+            "They count in the target and in the imbalance: put groups together that are too small "
+            "to be balanced, or leave their people out of the table."
         )
 
 
@@ -665,29 +688,6 @@ def trust(numbers):
     train, test = (numbers.get("labels", f"rows_{part}", "").mean for part in TARGETS)
     splits = count(numbers.plan["repeats"], "random split")
     yield f"{number(train, 0)} training and {number(test, 0)} test rows in {splits}."
-
-
-def newcomers(numbers):
-    """How many new people are accepted, and how many are unlike the rows of the fit."""
-    candidates, accepted, unlike, drift = (
-        numbers.get("new rows", metric, "unlabeled", setting="").mean
-        for metric in ("candidates", "candidates_accepted", "unlike", "drift")
-    )
-    if math.isnan(candidates):
-        return
-    told = (
-        f"Of {number(candidates, 0)} new people {number(accepted, 0)} are accepted. "
-        f"{number(unlike, 0)} are unlike the rows of the fit"
-    )
-    by = numbers.rows("new rows", "unlike")
-    by = by[by["part"] != ""].sort_values("value", ascending=False)[:MOST_COLUMNS]
-    if len(by):
-        told += f", by {listing(by['part'])}"
-        told += ": the balance and what is told of groups were not measured on such people"
-    yield (
-        f"{told}. {percent(drift)} would have to fall into other leaves to be spread as the rows "
-        "of the fit are. Beyond half unlike, nobody is accepted."
-    )
 
 
 PAGE = StudyPage(

@@ -545,6 +545,31 @@ BY_REHEARSAL = Sheet(
 )
 #: What pages show of a rehearsal beside their answer.
 REHEARSAL = (tried_on_copies, BY_REHEARSAL)
+#: Columns that are named which set new people apart.
+MOST_COLUMNS = 5
+
+
+def newcomers(numbers):
+    """How many new people are accepted, and how many are unlike the rows of the fit."""
+    candidates, accepted, unlike, drift = (
+        numbers.get("new rows", metric, "unlabeled", setting="").mean
+        for metric in ("candidates", "candidates_accepted", "unlike", "drift")
+    )
+    if math.isnan(candidates):
+        return
+    told = (
+        f"Of {number(candidates, 0)} new people {number(accepted, 0)} are accepted. "
+        f"{number(unlike, 0)} are unlike the rows of the fit"
+    )
+    by = numbers.rows("new rows", "unlike")
+    by = by[by["part"] != ""].sort_values("value", ascending=False)[:MOST_COLUMNS]
+    if len(by):
+        told += f", by {listing(by['part'])}"
+        told += ": the balance and what is told of groups were not measured on such people"
+    yield (
+        f"{told}. {percent(drift)} would have to fall into other leaves to be spread as the rows "
+        "of the fit are. Beyond half unlike, nobody is accepted."
+    )
 
 
 # What weights and models of who is labeled rest on, and how fits went.

@@ -328,6 +328,22 @@ def test_each_of_several_columns_has_its_own_change(made):
     assert saved.changes() == {} and "more uneven" not in card(saved)
 
 
+def test_what_held_out_rows_bound_lower_stands_beside_a_certificate(made):
+    held = made.frame[made.test].reset_index(drop=True)
+    given = held, made.Z[made.test]
+    plain = ft.read_filter(made.path)
+    describe_held_out(plain, *given, np.random.default_rng(1), 0.95, tests=3)
+    own = plain.held["disclosivity", "bound", -1]
+    for alpha, lower in ((own + 0.2, True), (own / 2, False)):
+        saved = ft.read_filter(made.path)
+        saved.facts |= {"alpha": alpha, "level": 0.95}
+        describe_held_out(saved, *given, np.random.default_rng(1), 0.95, tests=3)
+        assert saved.held["disclosivity", "bound", -1] == alpha
+        told = {one["metric"]: one["value"] for one in delivered_records(saved)}
+        assert (told.get("disclosivity_alone") == own) == lower
+        assert (f"By themselves these rows bound it at {own:.3f}" in card(saved)) == lower
+
+
 def test_people_of_ones_own_table_and_new_ones_are_told_by_their_id(tmp_path):
     frame = people().drop(columns=["row", "flat"])
     frame["person"] = [f"p{at}" for at in np.random.default_rng(1).permutation(len(frame))]

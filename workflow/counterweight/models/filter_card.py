@@ -110,8 +110,8 @@ def lower_bound(bound):
     if bound is None or np.isnan(bound):
         return ""
     return (
-        f" Without the limit that was asked for these rows bound it by {bound:.3f}, which allows "
-        "for the choice among filters and holds with the same confidence, each by itself."
+        f" By themselves these rows bound it at {bound:.3f}, which allows for the choice among "
+        "filters; each of the two bounds has that confidence alone."
     )
 
 

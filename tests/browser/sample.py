@@ -38,6 +38,8 @@ METHODS = [
     ["Plain regression", "report/adult.html", "in Adult", "adult", "logistic"],
     ["Weighted regression", "report/adult.html", "in Adult", "adult", "logistic-lemma1"],
     ["Shifted mixture", "report/kakadu.html", "in Kakadu", "kakadu", "shifted_mixture"],
+    ["Rewarded regression", "report/kakadu.html", "in Kakadu", "kakadu", "rewarded"],
+    ["By hospital", "report/adult.html#trust", "in Adult", "ward age smoker", ""],
 ]
 
 

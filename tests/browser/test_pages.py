@@ -73,7 +73,8 @@ def test_search_is_worked_from_the_keyboard(shown, results):
         assert problems == []
 
 
-#: What is typed, and the title of the first hit: pages, sections, tables, methods, terms, claims.
+#: What is typed, and the title of the first hit: pages, sections, tables, methods, terms,
+#: claims, files, figures, and what was run.
 QUERIES = {
     "adult": "Adult: labels by a rule",
     "Kakadu": "Kakadu: labels by a rule",
@@ -105,6 +106,10 @@ QUERIES = {
     "shifted": "Shifted mixture",
     "means over 20": "Means over 20 random splits",
     "rival": "oracle",
+    "ward": "By hospital",
+    "seed": "What was run: data, seed, versions, commit",
+    "all.csv": "All tables",
+    "accuracy rises": "Accuracy rises with the rows kept",
     "proprensity": "propensity score",
     "weihgted regresion": "Weighted regression",
 }

@@ -462,6 +462,7 @@ REPORT_FRESH = {
     ],
     "MNAR": ["adult_mnar", "adult_by_outcome", "ca_by_price", "family-selection_bias"],
     "missing at random": [
+        "#term-missing-at-random",
         "adult_mar",
         "adult_mcar",
         "curved.html",

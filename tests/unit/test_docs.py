@@ -92,6 +92,14 @@ def test_every_example_is_accepted(path):
     planned(yaml.safe_load(path.read_text()))
 
 
+def test_pages_tell_how_many_examples_there_are():
+    words = ["ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen"]
+    texts = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    told = re.findall(r"\[(\w+)(?: worked)? examples\]\(|(\w+) configs for tables", texts)
+    assert len(told) > 2
+    assert {"".join(one).lower() for one in told} == {words[len(EXAMPLES) - 10]}
+
+
 @pytest.fixture(scope="module")
 def drawn(tmp_path_factory):
     """A folder in which the tables of the examples have been drawn."""

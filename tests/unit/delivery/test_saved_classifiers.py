@@ -49,11 +49,14 @@ def test_python_tells_drift_and_what_was_never_missing(saved, caplog):
     model, frame = saved
     model.scores(frame)
     assert not caplog.messages
-    for answer in (model.scores, model.decide, model.predict, model.predict_proba):
+    for answer in (model.scores, model.decide, model.predict, model.scores):
         caplog.clear()
         answer(frame + 3)
         (told,) = caplog.messages
         assert "The feature 'x' has changed: its mean is 3, " in told
+    caplog.clear()
+    model.predict_proba(frame + 3)
+    assert not caplog.messages  # said by predict
     caplog.clear()
     model.scores(frame.assign(x=[np.nan, *frame["x"][1:]]))
     (told,) = caplog.messages

@@ -9,6 +9,7 @@ from counterweight.errors import CounterweightError
 from counterweight.tables.parquet import read_table
 from counterweight.tasks import missing_outcomes
 from delivering import delivered, people
+from sklearn.inspection import partial_dependence
 
 pytestmark = pytest.mark.usefixtures("few_trees")
 
@@ -107,6 +108,21 @@ def test_a_number_that_never_was_missing_is_told_and_flagged(study, caplog):
     assert (made["reason"] == f"{text.column} missing, as in no row of the fit").all()
     bare = saved.scores(frame.assign(**{one.column: np.nan}), reasons=False)
     assert not bare["supported"].any() and "reason" not in bare
+
+
+def test_what_is_asked_at_one_value_after_the_other_tells_no_change_of_it(study, caplog):
+    frame, own, _ = study
+    saved, frame = load(own.at.folder), frame[frame["age"].notna()]
+    partial_dependence(saved, frame, ["age"], grid_resolution=5)
+    assert not caplog.messages
+    partial_dependence(saved, frame.assign(city="Atlantis"), ["age"], grid_resolution=5)
+    assert not caplog.messages
+    new = frame.assign(city=["Atlantis", *["Berlin"] * (len(frame) - 1)])
+    partial_dependence(saved, new, ["age"], grid_resolution=5)
+    (told,) = caplog.messages
+    assert "'city' has changed" in told
+    saved.scores(new.assign(age=frame["age"].max()))
+    assert len(caplog.messages) == 3
 
 
 def test_estimates_follow_the_truth(study):

@@ -180,9 +180,10 @@ def test_contents_name_the_page_and_its_sections(texts):
 
 def test_the_search_knows_all_entries_and_cannot_break_out(site):
     entry = {"title": "</script><b>", "path": "report/y.html", "group": "", "words": "é"}
-    text = render(Page("report/x.html", "x"), Site("R", "1", (entry,)))
+    text = render(Page("report/x.html", "x"), Site("R", "1", (entry,), facts=("Seed 1.",)))
     inside = re.search(r'id="places">(.*?)</script>', text).group(1)
     entries = [["</script><b>", "report/y.html", "", "é", ""]]
+    entries += [[rendering.WHAT_RAN, "report/x.html#foot", "on this page", "seed 1.", ""]]
     assert json.loads(inside) == {"root": "..", "pages": entries, "files": []}
     told = search_file([["</script>", "report/y.html", "", "", ""]])
     assert "</script>" not in told and told.startswith("(self.found")

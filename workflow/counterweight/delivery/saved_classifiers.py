@@ -104,7 +104,8 @@ class SavedClassifier(SavedPredictor):
 
     def predict(self, frame: pd.DataFrame) -> np.ndarray:
         """The second of `classes_` where it is decided yes, else the first, (n,); see `decide`."""
-        return self.classes_[self.decide(frame).astype(int)]
+        made = self.scored(self.typed(frame), reasons=False, tell="once")
+        return self.classes_[made["decision"].astype(int)]
 
     def decide(self, frame: pd.DataFrame) -> np.ndarray:
         """Decisions on new rows, bool (n,); errors as `predict_proba`.

@@ -177,9 +177,16 @@ class SavedModel:
         """Sums of two batches, the first of which may be None."""
         return more if sums is None else sums + more
 
-    def tell(self, sums):
-        """Warn of what `drift` says, of many columns in short; the same as a dict, for the page."""
-        said = [str(one) for one in self.drift(sums)]
+    def tell(self, sums, still=None):
+        """Warn of what `drift` says, of many columns in short; the same as a dict, for the page.
+
+        Where columns that stand `still` are given, no sentence is said twice.
+        """
+        said = [str(one) for one in self.drift(sums, still or ())]
+        if still is not None:
+            before = self.__dict__.setdefault("_said", set())
+            said = [one for one in said if one not in before]
+            before.update(said)
         if more := said[MOST_TOLD:]:
             said = [*said[:MOST_TOLD], f"{len(more)} more columns have changed: the log has each."]
         for sentence in said:
@@ -188,12 +195,12 @@ class SavedModel:
             log.info("%s", sentence)
         return {"drift": said} if said else {}
 
-    def drift(self, sums):
+    def drift(self, sums, still=()):
         """Sentences on how new people differ from those of the fit; none where they do not.
 
         A feature is told whose mean moved by more than half a standard deviation of the fit (and
         three standard errors), or that is outside its range for more than 1 % of the people. `sums`
-        (3, d) are from the method of that name.
+        (3, d) are from the method of that name; columns that stand `still` are passed over.
         """
         rows, total, outside = sums
         mean, sd = self.arrays["feature.mean"], self.arrays["feature.sd"]
@@ -209,8 +216,9 @@ class SavedModel:
             if beyond[at]:
                 share = 100 * outside[at] / rows[at]
                 parts.append(f"{share:.1f} % are outside its range in the fit")
-            name = self.encoder.features_[at].name
-            said.append(f"The feature {name!r} has changed: {'; '.join(parts)}.")
+            feature = self.encoder.features_[at]
+            if feature.column not in still:
+                said.append(f"The feature {feature.name!r} has changed: {'; '.join(parts)}.")
         return said
 
 
@@ -249,7 +257,8 @@ class SavedPredictor(SavedModel):
     def scored(self, frame, reasons=True, tell=False):
         """Answers for rows that are typed already, a dict of arrays (n,).
 
-        With `tell` it is a warning how they differ from those of the fit.
+        With `tell` it is a warning how they differ from those of the fit; ``"once"`` is for what
+        scikit-learn's tools call again and again, with a column at one value after the other.
         """
         made, sums = [], None
         for part, first in self.batches(frame):
@@ -257,7 +266,7 @@ class SavedPredictor(SavedModel):
             made.append(answers)
             sums = self.added(sums, own)
         if tell:
-            self.tell(sums)
+            self.tell(sums, standing_still(frame) if tell == "once" else None)
         return {name: np.concatenate([part[name] for part in made]) for name in made[0]}
 
     def predict_proba(self, frame: pd.DataFrame) -> np.ndarray:
@@ -283,12 +292,12 @@ class SavedPredictor(SavedModel):
                 f"The outcome {self.facts['outcome']!r} is a number, so there are no chances of "
                 "classes: use predict."
             )
-        p = self.scored(self.typed(frame), reasons=False, tell=True)["estimate"]
+        p = self.scored(self.typed(frame), reasons=False, tell="once")["estimate"]
         return np.column_stack([1 - p, p])
 
     def predict(self, frame: pd.DataFrame) -> np.ndarray:
         """The expected number, or the class of `classes_` that is decided for, (n,)."""
-        made = self.scored(self.typed(frame), reasons=False, tell=True)
+        made = self.scored(self.typed(frame), reasons=False, tell="once")
         return made["decision" if self.binary else "estimate"]
 
     def score(
@@ -337,6 +346,13 @@ class SavedPredictor(SavedModel):
             regressor_tags=None if self.binary else RegressorTags(),
             input_tags=InputTags(string=True, categorical=True, allow_nan=True),
         )
+
+
+def standing_still(frame):
+    """Names of columns with one value in all rows, of several."""
+    if len(frame) < 2:
+        return []
+    return [name for name, values in frame.items() if (values == values.iloc[0]).all()]
 
 
 def check_id(names, column, people="people"):

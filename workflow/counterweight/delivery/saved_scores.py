@@ -329,15 +329,17 @@ class SavedScores(SavedPredictor):
     def added(self, sums, more):
         return added(sums, more)
 
-    def drift(self, sums):
+    def drift(self, sums, still=()):
         """Sentences on how new rows differ from those of the fit; see `answered`.
 
-        Where rows of the fit stand for several, what they stand for is compared, too.
+        Where rows of the fit stand for several, what they stand for is compared, too. Columns that
+        stand `still` are passed over.
         """
         weighted, loose = self.facts["designed"], {}
         if weighted is True:  # files of 1.0.0 do not say what they stand for
             weighted, loose = None, dict.fromkeys(("psi", "missing", "shift"), np.inf)
-        return drift_sentences(describe_new(self.encoder, sums, weighted), **loose)
+        facts = describe_new(self.encoder, sums, weighted)
+        return drift_sentences([one for one in facts if one.column not in still], **loose)
 
     def to_saved(self):
         """Kind, facts and arrays for `counterweight.tables.saved_form.write_saved`."""

@@ -236,6 +236,43 @@ TERMS = {
     "by construction": "True of this program whatever the data are: no evidence for a claim.",
     "repeat": "One random split into training and test rows.",
     "bound": "A method that sees what is hidden from all others; no competitor.",
+    "without an outcome": "Rows whose outcome is blank or hidden: those that are estimated.",
+    "missing at random": (
+        "Rows without an outcome turn out as rows with the same features that have one. Nothing in "
+        "a table can show that they do."
+    ),
+    "propensity": (
+        "The chance, given what was known before, of what happened: that a row got its label, or "
+        "that the log took the action that it took."
+    ),
+    "overlap": (
+        "Rows with and without a label, or of the log and of a policy, lie in the same range. Where "
+        "there is none, no weight helps, and answers rest on the form of a model alone."
+    ),
+    "calibration gap": "Mean distance between the predicted and the observed share of labeled rows.",
+    "tilt": (
+        "What is assumed where labels are missing because of the outcome itself: by what factor "
+        "the odds of the outcome differ from those of like rows that have one."
+    ),
+    "design weight": (
+        "How many rows one stands for by the way it was drawn: 1 over its chance to be drawn."
+    ),
+    "keep rate": "The chance at which a row stayed in a log, and was not dropped: it counts 1 over it.",
+    "policy": "What says which action is taken, or with what chance each, from what is known of a row.",
+    "reward": "What an action brought, as the log has it: a click, a sale, an amount.",
+    "promise": (
+        "A limit that decisions are to keep: on a rate of all people, or on those of groups. "
+        "Papers say constraint."
+    ),
+    "certificate": (
+        "A bound from held-out rows by which a promise, or a filter's limit, holds for new rows "
+        "at the confidence that is asked for."
+    ),
+    "coverage": (
+        "Of decisions the share of rows that get a yes; of intervals how often they hold the truth."
+    ),
+    "recall": "The share of rows whose outcome is yes that get a yes.",
+    "churn": "The share of rows for which two models, such as an old and a new one, decide differently.",
 }
 BANNERS = {
     "generated": (

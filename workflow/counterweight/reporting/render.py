@@ -32,9 +32,11 @@ VERDICTS = (
 )
 #: What stands beside a row's label, by its mark.
 MARKS = {"": "", "main": "", "baseline": "baseline", "oracle": "bound", "failed": "failed"}
+#: What the foot of a page says.
+WHAT_RAN = "What was run: data, seed, versions, commit"
 _NUMERIC = re.compile(r"[+\-\N{MINUS SIGN}\N{PLUS-MINUS SIGN}<>\N{ALMOST EQUAL TO}]?\s*[\d.]")
 #: Ids of the shell itself.
-_TAKEN = ("main", "contents", "side", "find", "list", "theme", "places", "tip")
+_TAKEN = ("main", "contents", "side", "find", "list", "theme", "places", "tip", "foot")
 #: Characters of the words of a place in the search.
 _WORDS = 1500
 #: Characters that a table of three columns or fewer may have beside its labels on a phone.
@@ -109,9 +111,9 @@ class _Shell:
         self.find(page.title, "", page.group or "page")
         return self.anchors.get(page.path, "")
 
-    def find(self, title, place, kind, text="", under=True):
+    def find(self, title, place, kind, text="", under=True, names=""):
         """Note a place that the search finds; with `under` what is said next belongs to it."""
-        entry = {"title": title, "place": place, "kind": kind, "texts": [text]}
+        entry = {"title": title, "place": place, "kind": kind, "texts": [text], "names": names}
         self._found.insert(len(self._found) if under else max(len(self._found) - 1, 0), entry)
 
     @staticmethod
@@ -139,6 +141,14 @@ class _Shell:
         kind = "term" if given.startswith("term-") else "claim"
         self.find(title, name, kind, text, under=False)
         return name
+
+    def linked(self, target, text, note=""):
+        """Where a link leads; the search finds a file by its name where it is linked to."""
+        name = target.rpartition("/")[2].lower()
+        if "." in name and ".html" not in name and ":" not in target:
+            place = self._found[-1]["place"]
+            self.find(text, place, f"file in {self._page.title}", note, False, name)
+        return self.href(target)
 
     def href(self, target):
         """Where a link leads that was given relative to the folder of results."""
@@ -186,6 +196,12 @@ class _Shell:
             term = self._terms.get(head.text.lower(), head.text)
             return self.term(head.text, term, head.term)
         return self.words(head.text)
+
+    def drawn(self, figure):
+        """The id of a figure, which the search finds."""
+        name = self.anchor(figure.name, f"figure-{figure.name}")
+        self.find(figure.title, name, f"figure in {self._page.title}", figure.caption, False)
+        return name
 
     def drawing(self, svg, alt):
         """An SVG text as an element of the page."""
@@ -240,17 +256,20 @@ class _Shell:
         for entry in self._found:
             words = re.findall(r"[^\W_]+", " ".join(entry["texts"]).lower())
             place = f"{self.path}#{entry['place']}" if entry["place"] else self.path
-            names = self.site.names.get(entry["title"], "") if entry["kind"] == "term" else ""
+            called = self.site.names.get(entry["title"], "") if entry["kind"] == "term" else ""
+            names = entry["names"] or called
             words = " ".join(dict.fromkeys(words))[:_WORDS]
             yield [entry["title"], place, entry["kind"], words, names]
 
     def places(self):
-        """What the search knows at once (titles of pages), and the files that know the rest."""
+        """What the search knows at once (titles of pages, the foot), and what files know more."""
         entries = [
             [entry["title"], self.href(entry["path"]) if self.anchors else entry["path"]]
             + [entry["group"], entry.get("words", ""), ""]
             for entry in self.site.entries
         ]
+        foot = "#foot" if self.anchors else f"{self.path}#foot"
+        entries.append([WHAT_RAN, foot, "on this page", " ".join(self.site.facts).lower(), ""])
         told = {
             "root": posixpath.relpath(".", posixpath.dirname(self.path) or "."),
             "pages": entries,
@@ -273,7 +292,7 @@ def _environment():
     environment.globals.update(
         runs=lambda blocks: ((name, list(some)) for name, some in kind(blocks))
     )
-    environment.globals.update(papers=_papers, marks=MARKS)
+    environment.globals.update(papers=_papers, marks=MARKS, what_ran=WHAT_RAN)
     environment.globals.update(verdict=verdict, verdicts=_verdicts, term_anchor=term_anchor)
     for name, files in (("css", ("style.css",)), ("js", ("words.js", "script.js"))):
         texts = [(TEMPLATES / file).read_text(encoding="utf-8") for file in files]

@@ -58,8 +58,8 @@ CAPTION_BY_NAME = {
     ),
     "selection": (
         "Share of labeled rows among rows of about the same predicted chance (on the diagonal a "
-        "model is calibrated), and how the chances are spread among labeled and unlabeled rows: "
-        "where labeled rows are absent, weights cannot help."
+        "model is calibrated), and how the chances are spread among labeled and unlabeled rows "
+        "(their overlap): where labeled rows are absent, weights cannot help."
     ),
     "sensitivity": (
         "The headline measure (top) and the gain in log-likelihood of the unlabeled rows "
@@ -69,7 +69,8 @@ CAPTION_BY_NAME = {
     ),
     "weights": (
         "The share of labeled rows that the weights leave in effect, how large they grow, and how far "
-        "the mean of each feature is from its target before and after; in the band below 0.1 sd."
+        "the mean of each feature is from its target before and after (a love plot); in the band "
+        "below 0.1 sd."
     ),
 }
 

@@ -73,10 +73,11 @@ const load = () => {
 input.onfocus = load;
 find.hidden = false;
 // Exact names and titles first, then by how much of the query stands in title, study and text: rare words count for more, and a
-// title of which more is said; other terms of the field and tables for less. A word that stands nowhere is taken for the nearest.
+// title of which more is said; other terms of the field and tables for less. A word that stands nowhere is taken for the nearest, one
+// that is said is no part of another in a title.
 const sought = q => {
   const all = q.match(/[\p{L}\p{N}_]+/gu) || [], said = all.filter(w => !SMALL.has(w));
-  return (said.length ? said : all).map(w => [w, stem(w), near(stem(w), all.map(stem))]);
+  return (said.length ? said : all).map(w => [w, stem(w), near(stem(w), all.map(stem)), !often.has(w)]);
 };
 // How often each word is said; what is sought by another word counts as said.
 let often = new Map(), counted = null;
@@ -97,7 +98,7 @@ const rank = (p, {q, words, rare, total}) => {
   if (p.low === q || p.names.includes(q)) return p.low === q && p.note === "term" ? 0 : 1;
   if (p.low.startsWith(q)) return 2;
   const [title, study, text] = p.flat, begun = (t, w) => t.includes(" " + w);
-  const each = words.map(([w, own, like]) => p.head.includes(own) ? 1 : begun(title, w) || begun(study, w) ? .9 : title.includes(w) ? .7 : p.roots.includes(rootOf(own)) ? .6 : p.text.has(own) ? .4 :
+  const each = words.map(([w, own, like, part]) => p.head.includes(own) ? 1 : begun(study, w) || part && begun(title, w) ? .9 : part && title.includes(w) ? .7 : p.roots.includes(rootOf(own)) ? .6 : p.text.has(own) ? .4 :
     like.some(one => p.head.includes(one)) ? .12 : begun(text, w) ? .35 : text.includes(w) ? .15 : 0);
   if (2 * each.filter(Boolean).length < words.length) return 9;
   const score = each.reduce((sum, one, k) => sum + one * rare[k], 0) / total, own = words.map(w => w[1]);
@@ -109,7 +110,7 @@ input.oninput = () => {
   const typed = input.value.toLowerCase().trim(), right = spelled(typed);
   const asked = variants(right).map(q => [q, sought(q)]).filter(([, words]) => words.length), words = asked.length ? asked[0][1] : [];
   const ways = asked.map(([q, words]) => { const rare = rarity(words); return {q, words, rare, total: rare.reduce((a, b) => a + b, 0)}; });
-  const all = !words.length ? [] : places.map(p => [Math.min(...ways.map((way, k) => rank(p, way) + (k ? .6 : 0))) + (p.note.startsWith("table in ") ? .1 : 0), p.title.length, p]).filter(r => r[0] < 9).sort((a, b) => a[0] - b[0] || a[1] - b[1]).map(r => r[2]);
+  const all = !words.length ? [] : places.map(p => [Math.min(...ways.map((way, k) => rank(p, way) + (k ? .6 : 0))) + ({table: .1, file: .1, figure: -.05}[p.note.split(" in ")[0]] || 0), p.title.length, p]).filter(r => r[0] < 8.9).sort((a, b) => a[0] - b[0] || a[1] - b[1]).map(r => r[2]);
   // A place stands once, by what fits best.
   const once = new Set(), found = all.filter(p => !once.has(p.href) && once.add(p.href)).slice(0, 20);
   find.classList.toggle("busy", words.length > 0);

@@ -623,6 +623,8 @@ def report(tmp_path_factory):
     ]
     search = blocks.search_of(blocks.ABOVE)
     more = [*assemble._methods(plan), *assemble._index_words(site)]
+    # Pages of studies, of which no more is known than their titles.
+    more += [[one["title"], one["path"], one["group"], one["words"], ""] for one in site.entries]
     assemble.write_pages(made, site, folder, search, more)
     for path in site.searches:
         if path != search:

@@ -1,5 +1,7 @@
 """The pages of a report in a real browser."""
 
+from dataclasses import replace
+
 import pages
 import pytest
 import sample
@@ -143,6 +145,17 @@ def test_a_misspelt_word_is_told_and_a_place_stands_once(shown, results):
         assert len(places) == len({*places}) > 1
         page.fill("#find input", "zzxxqq")
         assert page.locator("#find p").inner_text() == "Nothing found"
+
+
+def test_a_page_that_a_stopped_run_has_not_written_is_not_found(shown, tmp_path):
+    made, site = sample.pages()
+    missing = {"title": "Never written", "path": "report/never.html", "group": "", "words": ""}
+    sample.write(tmp_path, made, replace(site, entries=(*site.entries, missing)))
+    with pages.opened(shown, tmp_path / "report/adult.html") as (page, _):
+        page.locator("#find input").focus()
+        page.wait_for_function("self.found && self.found.length > 20")
+        page.fill("#find input", "never written")
+        assert page.locator("#find li a[href*=never]").count() == 0
 
 
 def test_tables_sort_by_a_click(shown, results):

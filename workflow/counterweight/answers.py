@@ -18,9 +18,9 @@ import pyarrow as pa
 
 from counterweight.delivery.final_scores import ENDS
 from counterweight.delivery.saved_scores import SavedScores
-from counterweight.errors import CounterweightError
+from counterweight.errors import CounterweightError, html_facts
 from counterweight.numerics.checks import pandas_frame
-from counterweight.numerics.estimate import Estimate, html_facts
+from counterweight.numerics.estimate import Estimate
 from counterweight.plan.config import resolve
 from counterweight.plan.mistakes import none_of, refuse_all, secrets_in, unseen_in
 from counterweight.plan.own import with_own_tables

@@ -1,6 +1,9 @@
-"""The one exception that users are meant to read, words of sentences, what none may repeat."""
+"""The one exception that users read, words and numbers of sentences, what none may repeat."""
 
+import math
+import numbers
 import re
+from html import escape
 from urllib.parse import unquote
 
 #: A name in an address that stands for a variable of the environment.
@@ -34,6 +37,37 @@ def in_figures(value, figures=4):
     if abs(value) < 10**figures - 0.5:
         return f"{value:.{figures}g}"
     return f"{value:,.0f}"
+
+
+def in_brackets(value, low, high, percent=False):
+    """An estimate and its interval, as pages of reports have them: ``39.8 % [34.3, 45.5]``."""
+    if percent:
+        told = [f"{100 * one:.1f}" for one in (value, low, high)]
+    else:
+        order = math.floor(math.log10(abs(value))) if value and math.isfinite(value) else 0
+        places = min(max((3 if order >= 0 else 2) - order, 0), 6)
+        told = [f"{one:,.{places}f}" for one in (value, low, high)]
+    ends = f" [{told[1]}, {told[2]}]" if low <= high else ""
+    return told[0] + " %" * percent + ends
+
+
+def html_facts(title, facts):
+    """A small table for a notebook, in the notebook's own colours; all of it is escaped.
+
+    Numbers as pages of reports have them: commas between thousands, a true minus sign.
+    """
+
+    def told(value):
+        if isinstance(value, numbers.Real) and not isinstance(value, bool):
+            value = f"{value:,.0f}" if float(value).is_integer() else f"{value:.4g}"
+        return escape(re.sub(r"(?<![\w-])-(?=\.?\d)", "\N{MINUS SIGN}", str(value)))
+
+    rows = (
+        f"<tr><th style='text-align:left'>{escape(str(name))}</th>"
+        f"<td style='text-align:left'>{told(value)}</td></tr>"
+        for name, value in facts.items()
+    )
+    return f"<table><caption>{escape(title)}</caption><tbody>{''.join(rows)}</tbody></table>"
 
 
 def holds_password(address):

@@ -1,8 +1,10 @@
 """Weighted means: closed forms, invariances, and how often the intervals hold the truth."""
 
+import math
+
 import numpy as np
 import pytest
-from counterweight.errors import CounterweightError
+from counterweight.errors import CounterweightError, html_facts, in_brackets
 from counterweight.numerics.estimate import (
     controlled_interval,
     from_moments,
@@ -274,3 +276,13 @@ def test_a_row_that_could_have_been_only_widens_an_interval():
         ends, shares = [low, high], [*shares, share]
         rows.append((rng.normal(0, 0.1), rng.normal(0, 0.1, 1)))
     assert 0 < shares[-1] < 1
+
+
+def test_notebooks_have_numbers_as_pages_have_them():
+    assert in_brackets(0.3976, 0.343, 0.4548, percent=True) == "39.8 % [34.3, 45.5]"
+    assert in_brackets(0.0892, 0.0778, 0.10149) == "0.0892 [0.0778, 0.1015]"
+    assert in_brackets(5.7149, 4.126, 6.791) == "5.715 [4.126, 6.791]"
+    assert in_brackets(1234.5, math.nan, math.nan) == "1,234"
+    text = html_facts("A", {"rows": 1500.0, "change": "-0.5 [-1, .2]", "day": "2024-05-31"})
+    for told in (">1,500<", ">\N{MINUS SIGN}0.5 [\N{MINUS SIGN}1, .2]<", ">2024-05-31<"):
+        assert told in text

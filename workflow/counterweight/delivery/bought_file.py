@@ -9,11 +9,10 @@ import numpy as np
 import pandas as pd
 
 from counterweight.datasets.own_table import typed_like, typed_table
-from counterweight.errors import CounterweightError, listed
+from counterweight.errors import CounterweightError, html_facts, listed
 from counterweight.labeling.columns import free_name
 from counterweight.numerics.checks import pandas_frame
 from counterweight.numerics.coins import canonical_ids
-from counterweight.numerics.estimate import html_facts
 from counterweight.tables.parquet import read_table
 from counterweight.tables.saved_form import FORMULA
 from counterweight.tables.table_reader import read_columns

@@ -69,8 +69,11 @@ def final_offers(job):
     X = features.set_index("row").loc[people["row"]].to_numpy(dtype=float)
     if given["everybody"]:
         saved.facts["optimism"] = saved.optimism(X)
-    saved.save(job.output.model)
     priced = saved.priced(X)
+    expected = _expected(saved, X, priced) if given["everybody"] else []
+    if expected:
+        saved.facts["answers"] = _shown(expected + drawn)
+    saved.save(job.output.model)
     table = saved.named(people) | priced
     if given["id"] not in table:
         table["row"] = people["row"].to_numpy("int64")
@@ -96,7 +99,7 @@ def final_offers(job):
                 place = {"metric": "offers_pooled", "part": column, "rows": len(table)}
                 records.append(place | {"value": many / len(table)})
         if given["everybody"]:
-            records += _levels(saved, X, offers[inside]) + _expected(saved, X, priced)
+            records += _levels(saved, X, offers[inside]) + expected
         write_table(job.output.metrics, metrics_table(given["study"], "delivered", records))
     tell_offers(job.log, table, given["labeling"]["options"]["offer"])
 
@@ -421,6 +424,19 @@ def _expected(saved, X, priced):
         for name, value in made.items()
         if np.isfinite(value)
     ]
+
+
+def _shown(records):
+    """What a notebook shows: what the best offers bring a person, by the model and by answers."""
+    known, told = {(one["metric"], one.get("part")): one["value"] for one in records}, {}
+    for metric, part, by in (
+        ("expected_revenue", None, "as the model expects"),
+        ("drawn_snips", "best", "by answers alone"),
+    ):
+        ends = [known.get((f"{metric}{end}", part), np.nan) for end in ("", "_low", "_high")]
+        if np.isfinite(ends[0]):
+            told[f"revenue a person by the best offers, {by}"] = [False, *ends]
+    return told
 
 
 def _comparison(given, saved, losses, count):

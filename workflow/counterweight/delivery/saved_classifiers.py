@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 
@@ -171,7 +173,10 @@ class SavedClassifier(SavedPredictor):
         return estimate >= threshold
 
     def shown(self) -> dict:
-        return {f"promise {k}": told for k, told in enumerate(self.kept(), start=1)}
+        # What the library calls constraints is a promise of a study's, as on its page.
+        told = re.sub(r"(\d)%", r"\1 %", self.certificate.replace("constraint", "promise"))
+        kept = {f"promise {k}": one for k, one in enumerate(self.kept(), start=1)}
+        return ({"certificate": told} if told else {}) | kept
 
     def __repr__(self):
         return (

@@ -105,10 +105,23 @@ class SavedValues(SavedModel):
 def delivered(output, known, facts):
     """Write what a study delivers: its question, and the tables of what its log says."""
     logged = [known.logged.value, known.logged.standard_error]
-    SavedValues(facts | {"logged": logged, "rows": known.rows}).save(output.model)
+    told = {"logged": logged, "rows": known.rows, "answers": answers_of(known)}
+    SavedValues(facts | told).save(output.model)
     write_tables(output, *tables_of(known))
     for (policy, estimator), support in known.support.items():
         log.info("%s by %s: support %s", policy, estimator, support.flag)
+
+
+def answers_of(known):
+    """What a notebook shows: the value of each policy, by the estimator that answers go by."""
+    of_each = {OF_LOG: known.logged}
+    of_each |= {
+        policy: one for (policy, by), one in known.values.items() if by == known.estimators[0]
+    }
+    return {
+        f"value of {policy}": [False, one.value, one.low, one.high]
+        for policy, one in of_each.items()
+    }
 
 
 def tables_of(known):

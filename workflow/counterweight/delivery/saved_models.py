@@ -16,11 +16,10 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from counterweight.datasets.own_table import typed_like
-from counterweight.errors import CounterweightError, in_figures, listed
+from counterweight.errors import CounterweightError, html_facts, in_brackets, in_figures, listed
 from counterweight.labeling.column_statistics import number_column
 from counterweight.labeling.encoding import Feature, TabularEncoder, fitted_encoder
 from counterweight.numerics.checks import pandas_frame, with_columns
-from counterweight.numerics.estimate import html_facts
 from counterweight.plan.components import reference
 from counterweight.tables.formats import NO_TEXT, PLAIN_FORM
 from counterweight.tables.saved_form import read_saved, saved_file, write_saved, writing_answers
@@ -55,7 +54,7 @@ SHOWN = (
     "setting",
     "threshold",
 )
-SHOWN += ("id", "rows", "labeled", "certificate")
+SHOWN += ("id", "rows", "labeled")
 
 
 class SavedModel:
@@ -64,7 +63,8 @@ class SavedModel:
     Subclasses have ``KIND``, a key of `LOADERS`. Those whose features a `TabularEncoder` makes keep
     ``features`` among the facts and ``feature.*`` among the arrays (`feature_arrays`). Facts have
     ``id`` (the column that says who a row is, or None), ``types`` and ``forms`` of the columns of a
-    table of one's own; the rest by family.
+    table of one's own; perhaps ``answers``, estimates of the fit that a notebook shows, by name:
+    whether in per cent, value, ends of the interval; the rest by family.
     """
 
     KIND = ""
@@ -115,8 +115,12 @@ class SavedModel:
         """What a notebook shows: what it answers, of what it was fitted, what else it holds."""
         told = {name: self.facts[name] for name in SHOWN if name in self.facts}
         told = {name: one for name, one in told.items() if one != "" and np.isscalar(one)}
+        if told.get("title") == told.get("study"):
+            told.pop("title", None)
         if hasattr(self, "encoder"):
             told["by"] = listed([*self.encoder.columns_], 8)
+        for name, (percent, *ends) in (self.facts.get("answers") or {}).items():
+            told[name] = in_brackets(*np.array(ends, float), percent)  # null is NaN
         return html_facts(type(self).__name__, told | self.shown())
 
     def shown(self) -> dict:

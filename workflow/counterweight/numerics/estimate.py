@@ -2,11 +2,10 @@
 
 import math
 from dataclasses import dataclass, replace
-from html import escape
 
 import numpy as np
 
-from counterweight.errors import CounterweightError
+from counterweight.errors import CounterweightError, html_facts
 from counterweight.numerics.checks import as_numbers, checked_weights, group_sums
 
 #: Repeats that an interval over them takes: the t quantile of two is 12.7, and nothing is told.
@@ -51,16 +50,6 @@ class Estimate:
         facts |= {"standard error": f"{self.standard_error:.3g}", "rows": f"{self.rows:,}"}
         facts["rows of equal weight"] = f"{self.effective_rows:,.0f}"
         return html_facts("Estimate", facts | {"largest weight": f"{self.largest_weight:.3g}"})
-
-
-def html_facts(title, facts):
-    """A small table for a notebook, in the notebook's own colours; all of it is escaped."""
-    rows = (
-        f"<tr><th style='text-align:left'>{escape(str(name))}</th>"
-        f"<td style='text-align:left'>{escape(str(value))}</td></tr>"
-        for name, value in facts.items()
-    )
-    return f"<table><caption>{escape(title)}</caption><tbody>{''.join(rows)}</tbody></table>"
 
 
 @dataclass(frozen=True)

@@ -268,8 +268,9 @@ class _Shell:
             + [entry["group"], entry.get("words", ""), ""]
             for entry in self.site.entries
         ]
-        foot = "#foot" if self.anchors else f"{self.path}#foot"
-        entries.append([WHAT_RAN, foot, "on this page", " ".join(self.site.facts).lower(), ""])
+        if self.site.facts:
+            foot, facts = "#foot" if self.anchors else f"{self.path}#foot", self.site.facts
+            entries.append([WHAT_RAN, foot, "on this page", " ".join(facts).lower(), ""])
         told = {
             "root": posixpath.relpath(".", posixpath.dirname(self.path) or "."),
             "pages": entries,
@@ -292,7 +293,7 @@ def _environment():
     environment.globals.update(
         runs=lambda blocks: ((name, list(some)) for name, some in kind(blocks))
     )
-    environment.globals.update(papers=_papers, marks=MARKS, what_ran=WHAT_RAN)
+    environment.globals.update(papers=_papers, marks=MARKS)
     environment.globals.update(verdict=verdict, verdicts=_verdicts, term_anchor=term_anchor)
     for name, files in (("css", ("style.css",)), ("js", ("words.js", "script.js"))):
         texts = [(TEMPLATES / file).read_text(encoding="utf-8") for file in files]

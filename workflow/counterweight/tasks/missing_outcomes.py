@@ -593,9 +593,40 @@ def deliver(job, **further):
     from counterweight.tables.saved_form import write_answers
 
     saved, scores, records = final_scores(job, **further)
+    saved.facts["answers"] = _shown(job, saved.facts, records)
     saved.save(job.output.model)
     write_answers(job.output.scores, job.output.csv, scores)
     write_table(job.output.metrics, metrics_table(job.given["study"], "delivered", records))
+
+
+#: Measures of the model that a notebook shows, and those that answers are for.
+_SHOWN = {"auc": "AUC", "r2": "R²"}
+_WHOSE = {"general": "of everyone", "unlabeled": "of those without an outcome"}
+
+
+def _shown(job, facts, records):
+    """What a notebook shows of the fit: the answer, and how well the model tells outcomes."""
+    import math
+
+    from counterweight.evaluation.cross_validation import over_draws
+    from counterweight.labeling.missing_outcomes import OutOfFold
+
+    given, paths, binary = job.given, job.input, bool(facts["names"])
+    answer, delivered, far = {}, None, False
+    for one in records:
+        if one["metric"] in ("target_rate", "target_mean") and not one.get("part"):
+            answer[one.get("variable", "")] = one["value"]
+        delivered = one["part"] if one["metric"] == "delivered" else delivered
+        far = far or one["metric"] == "unsupported_headline" and bool(one["value"])
+    what = f"{facts['outcome']} = {facts['classes'][1]}" if binary else f"mean {facts['outcome']}"
+    what += f", {_WHOSE.get(given['target'], given['target'])}" + ", bounds" * far
+    told = {what: [binary, *(answer.get(end, math.nan) for end in ("", "low", "high"))]}
+    if not (facts["tilt"] or facts.get("collected")):
+        tested = OutOfFold.read(paths.labels, paths.weights, paths.predictions)
+        drawn = tested.draws[list(given["methods"]).index(delivered)]
+        for name, known in over_draws(tested, drawn, only=(*_SHOWN,)).items():
+            told[f"{_SHOWN[name]}, cross-validated"] = [False, known.value, known.low, known.high]
+    return told
 
 
 def plan_apply(plan, study, at):

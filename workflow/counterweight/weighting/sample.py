@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from counterweight.errors import CounterweightError, listed
+from counterweight.errors import CounterweightError, html_facts, listed
 from counterweight.numerics.checks import checked_weights, pandas_frame
-from counterweight.numerics.estimate import from_moments, html_facts, shape_of
+from counterweight.numerics.estimate import from_moments, shape_of
 from counterweight.weighting.coded import Coded, Column, as_column, binned, code_tables
 from counterweight.weighting.importance_weights import effective_sample_size
 from counterweight.weighting.targets import (

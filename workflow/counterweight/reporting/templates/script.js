@@ -41,7 +41,8 @@ if (spots.length) {
 const current = $("#list [aria-current=page]"), nav = $("#contents");
 if (current && wide.matches && current.offsetTop > innerHeight * .7) nav.scrollTop = current.offsetTop - innerHeight / 3;
 
-// Search: titles of pages are known at once, the rest stands in files that are read when somebody begins.
+// Search: titles of pages are known at once, the rest stands in files that are read when somebody begins; a page whose file is
+// not there was not written.
 const find = $("#find"), input = $("input", find), hits = $("ul", find), told = $("p", find);
 const known = JSON.parse($("#places").textContent);
 const entry = ([title, href, note, words, names]) => {
@@ -63,8 +64,7 @@ const load = () => {
   files.forEach(src => {
     const script = document.createElement("script");
     script.src = src; script.onload = () => {
-      const all = (self.found || []).map(e => ({...entry(e), href: link(e[1])})), seen = new Set(all.map(e => e.href));
-      places = [...all, ...known.pages.map(e => ({...entry(e), href: link(e[1])})).filter(e => !seen.has(e.href))];
+      places = [...(self.found || []), ...known.pages.filter(e => e[2] === "on this page")].map(e => ({...entry(e), href: link(e[1])}));
       if (input.value) input.oninput();
     };
     document.head.append(script);
@@ -74,7 +74,7 @@ input.onfocus = load;
 find.hidden = false;
 // Exact names and titles first, then by how much of the query stands in title, study and text: rare words count for more, and a
 // title of which more is said; other terms of the field and tables for less. A word that stands nowhere is taken for the nearest, one
-// that is said is no part of another in a title.
+// that is said is no part of another in a title (`as` part).
 const sought = q => {
   const all = q.match(/[\p{L}\p{N}_]+/gu) || [], said = all.filter(w => !SMALL.has(w));
   return (said.length ? said : all).map(w => [w, stem(w), near(stem(w), all.map(stem)), !often.has(w)]);
@@ -98,7 +98,7 @@ const rank = (p, {q, words, rare, total}) => {
   if (p.low === q || p.names.includes(q)) return p.low === q && p.note === "term" ? 0 : 1;
   if (p.low.startsWith(q)) return 2;
   const [title, study, text] = p.flat, begun = (t, w) => t.includes(" " + w);
-  const each = words.map(([w, own, like, part]) => p.head.includes(own) ? 1 : begun(study, w) || part && begun(title, w) ? .9 : part && title.includes(w) ? .7 : p.roots.includes(rootOf(own)) ? .6 : p.text.has(own) ? .4 :
+  const each = words.map(([w, own, like, as]) => p.head.includes(own) ? 1 : begun(study, w) || as && begun(title, w) ? .9 : as && title.includes(w) ? .7 : p.roots.includes(rootOf(own)) ? .6 : p.text.has(own) ? .4 :
     like.some(one => p.head.includes(one)) ? .12 : begun(text, w) ? .35 : text.includes(w) ? .15 : 0);
   if (2 * each.filter(Boolean).length < words.length) return 9;
   const score = each.reduce((sum, one, k) => sum + one * rare[k], 0) / total, own = words.map(w => w[1]);
@@ -110,7 +110,7 @@ input.oninput = () => {
   const typed = input.value.toLowerCase().trim(), right = spelled(typed);
   const asked = variants(right).map(q => [q, sought(q)]).filter(([, words]) => words.length), words = asked.length ? asked[0][1] : [];
   const ways = asked.map(([q, words]) => { const rare = rarity(words); return {q, words, rare, total: rare.reduce((a, b) => a + b, 0)}; });
-  const all = !words.length ? [] : places.map(p => [Math.min(...ways.map((way, k) => rank(p, way) + (k ? .6 : 0))) + ({table: .1, file: .1, figure: -.05}[p.note.split(" in ")[0]] || 0), p.title.length, p]).filter(r => r[0] < 8.9).sort((a, b) => a[0] - b[0] || a[1] - b[1]).map(r => r[2]);
+  const all = !words.length ? [] : places.map(p => [Math.min(...ways.map((way, k) => rank(p, way) + !!k * .6)) + /^(table|file) /.test(p.note) * .1 - /^figure /.test(p.note) * .05, p.title.length, p]).filter(r => r[0] < 8.9).sort((a, b) => a[0] - b[0] || a[1] - b[1]).map(r => r[2]);
   // A place stands once, by what fits best.
   const once = new Set(), found = all.filter(p => !once.has(p.href) && once.add(p.href)).slice(0, 20);
   find.classList.toggle("busy", words.length > 0);

@@ -73,11 +73,11 @@ const load = () => {
 input.onfocus = load;
 find.hidden = false;
 // Exact names and titles first, then by how much of the query stands in title, study and text: rare words count for more, and a
-// title of which more is said; other terms of the field and tables for less. A word that stands nowhere is taken for the nearest, one
-// that is said is no part of another in a title (`as` part).
+// title of which more is said; other terms of the field and tables for less. A word that stands nowhere is taken for the nearest, a short
+// one that is said is no part of another in a title.
 const sought = q => {
   const all = q.match(/[\p{L}\p{N}_]+/gu) || [], said = all.filter(w => !SMALL.has(w));
-  return (said.length ? said : all).map(w => [w, stem(w), near(stem(w), all.map(stem)), !often.has(w)]);
+  return (said.length ? said : all).map(w => [w, stem(w), near(stem(w), all.map(stem)), w.length > 4 || !often.has(w)]);
 };
 // How often each word is said; what is sought by another word counts as said.
 let often = new Map(), counted = null;

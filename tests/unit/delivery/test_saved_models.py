@@ -120,7 +120,7 @@ class Told(SavedPredictor):
         x = frame["x"].to_numpy()
         return {"estimate": x, "decision": self.classes_[(x >= 0.5) * 1] if self.binary else x}, 0
 
-    def drift(self, sums):
+    def drift(self, sums, still=()):
         return []
 
 
@@ -147,7 +147,7 @@ def test_what_is_offered_of_a_saved_model_is_what_users_call(saved):
 
 def test_of_many_columns_that_changed_the_first_are_told(saved, monkeypatch, caplog):
     columns = [f"Column '{number}' has changed." for number in range(8)]
-    monkeypatch.setattr(SavedModel, "drift", lambda self, sums: columns)
+    monkeypatch.setattr(SavedModel, "drift", lambda self, sums, still: columns)
     with caplog.at_level("INFO", "counterweight"):
         told = saved.tell(None)["drift"]
     assert told == [*columns[:5], "3 more columns have changed: the log has each."]

@@ -96,8 +96,12 @@ def on_page_markdown(markdown, page, **_):
 
 
 def on_post_page(output, **_):
-    """Let the search be ours, `docs/search.js` in the theme's place; numbers keep their units."""
+    """Let the search be ours, `docs/search.js` in the theme's place; numbers keep their units.
+
+    What scrolls must be reached by keys, so tables get the focus; the theme gives it to code alone.
+    """
     output = re.sub(r"assets/javascripts/workers/search\.\w+\.min\.js", "docs/search.js", output)
+    output = re.sub(r"<table(?=[ >])", '<table tabindex="0"', output)
     return unbroken(output)
 
 

@@ -198,6 +198,9 @@ def test_no_link_is_dead_in_pages_or_in_one_file(run, one):
         links = re.findall(r'<a\b[^>]*? href="([^"]*)"', page.read_text())
         assert len(links) > 5
         assert links_wrong(map(html.unescape, links), page) == [], page.name
+        # One file is to be sent alone.
+        outside = {one for one in links if not re.match("#|https?:", one)}
+        assert bool(outside) == (page.name != "report_whole.html"), (page.name, outside)
 
 
 @pytest.fixture(scope="module")

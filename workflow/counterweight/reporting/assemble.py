@@ -286,7 +286,7 @@ def write_whole(above, pages, site, target, alone=False):
     """
     made = [above[0], *pages, *above[1:]]
     made.insert(0, made.pop(2 if alone else 0))
-    write_text(target, render_one(made, site))
+    write_text(target, render_one(made, site, target.name))
 
 
 def assemble_what_is_there(shown, chains, claims_files, results):

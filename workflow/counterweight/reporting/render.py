@@ -84,11 +84,13 @@ def _papers(claims):
 class _Shell:
     """What one HTML file gathers while it is rendered.
 
-    ``anchors`` has the places of the pages that are in this very file, by path.
+    ``anchors`` has the places of the pages that are in this very file, by path. The whole report
+    is sent ``alone``: it names files that lie beside it, and has no links to them.
     """
 
     def __init__(self, site, path, anchors=None):
         self.site, self.path, self.anchors = site, path, anchors or {}
+        self.alone = path == blocks.WHOLE
         self.colours, self.outline = Colours(), []
         self.rules = {"wide": [], "cards": [], "paper": []}
         self._ids, self._told, self._page, self._prefix = set(_TAKEN), set(), None, ""
@@ -149,6 +151,10 @@ class _Shell:
             place = self._found[-1]["place"]
             self.find(text, place, f"file in {self._page.title}", note, False, name)
         return self.href(target)
+
+    def leads(self, target):
+        """Whether a link leads anywhere for who has this file alone."""
+        return not self.alone or re.match(r"(#|[a-z][a-z0-9+.-]*:)", self.href(target))
 
     def href(self, target):
         """Where a link leads that was given relative to the folder of results."""
@@ -354,8 +360,11 @@ def search_file(entries):
     return f"(self.found=self.found||[]).push(...{told});\n{same}"
 
 
-def render_one(pages, site, path="report_whole.html"):
-    """All pages in one file at a path below the folder of results; links lead to their places."""
+def render_one(pages, site, path=blocks.WHOLE):
+    """All pages in one file at a path below the folder of results; links lead to their places.
+
+    The whole report is sent alone: files that are not in it are named there, without a link.
+    """
     anchors = {page.path: f"page-{slug(Path(page.path).stem)}" for page in pages}
     return _file(_Shell(site, path, anchors), site.title, pages, True)
 

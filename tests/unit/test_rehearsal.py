@@ -164,7 +164,7 @@ def test_a_filter_is_made_again_for_groups_that_are_drawn(tmp_path):
     told = found.xs("what a leaf tells")
     assert (told["rehearsed_high"] == 0.25).all()
     assert (told["rehearsed_truth"] <= 0.25).all() and (told["rehearsed_truth"] > 0.02).all()
-    change = found.xs("change of the imbalance")
+    change = found.xs("the change of the imbalance")
     assert (change["rehearsed_truth"] < 0).all()
     assert (change["rehearsed_low"] < change["rehearsed_estimate"]).all()
     assert (change["rehearsed_estimate"] < change["rehearsed_high"]).all()

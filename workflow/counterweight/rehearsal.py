@@ -469,7 +469,7 @@ def rehearse_filter(job):
             "low": 0.0,
             "high": told.get("disclosivity_at_most", np.nan),
         },
-        "change of the imbalance": {
+        "the change of the imbalance": {
             "truth": imbalance(p @ Z / p.sum(), saved.target)
             - imbalance(Z.mean(axis=0), saved.target),
             "estimate": told.get("imbalance_change", np.nan),

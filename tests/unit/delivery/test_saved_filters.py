@@ -368,6 +368,15 @@ def test_people_of_ones_own_table_and_new_ones_are_told_by_their_id(tmp_path):
     pd.testing.assert_frame_equal(pd.read_parquet(new["table"]), told)
 
 
+def test_a_group_of_a_few_people_is_questioned(tmp_path, caplog):
+    frame = people().drop(columns=["row", "flat"])
+    frame["group"] = frame["group"].where(frame.index > 7, "rare")
+    made = trained(tmp_path, frame, PLAIN)
+    files = made.run("deliver")
+    assert "Groups of fewer than 10 people in the fit are among rare, red." in caplog.text
+    assert "They count in the target and in the imbalance" in files["card"].read_text()
+
+
 def test_a_table_too_small_for_any_split_gets_a_sentence_and_no_filter(tmp_path):
     frame = people(60).drop(columns=["row", "flat"])
     made = trained(tmp_path, frame, PLAIN)

@@ -502,6 +502,15 @@ def deliver(job):
     frame = parquet.read_table(job.input.table)
     saved = final_filter(job, frame, key)
     saved.save(job.output.filter)
+    few = [name for name, share in zip(saved.groups, saved.base, strict=True) if share != share]
+    if few:
+        job.log.warning(
+            "Groups of fewer than %g people in the fit are among %s. They count in the target and "
+            "in the imbalance all the same: put groups together that are too small to be balanced, "
+            "or leave their people out of the table.",
+            saved.facts["min_cell_count"],
+            listed(few),
+        )
     if hasattr(job.output, "card"):
         parquet.write_text(job.output.card, card(saved, own=hasattr(job.output, "csv")))
     records = delivered_records(saved)

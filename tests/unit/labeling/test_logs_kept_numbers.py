@@ -88,6 +88,20 @@ def test_what_is_given_away_tells_new_rows_of_the_whole_log(played):
         assert abs(estimate[rows].mean() - spent[rows].mean()) < error
 
 
+def test_where_it_is_known_how_many_rows_there_were_the_mean_has_no_chance(tmp_path):
+    frame, kept = a_game(4_000, 6)
+    study = STUDY | {"models": STUDY["models"][1:]}
+    own = Own(tmp_path, frame[kept], ENTRY | {"rows_before": 4_000, "study": study})
+    labels = pd.read_parquet(own.run("label")["labels"])
+    zeros = (frame[kept]["spent"] == 0).to_numpy()
+    assert labels["weight"].sum() == pytest.approx(4_000, rel=1e-12)
+    assert (labels["weight"][~zeros] == 1).all()
+    own.run("train", "calibrated")
+    own.run("evaluate", "calibrated")
+    told = pd.read_parquet(own.run("deliver")["metrics"]).query("metric == 'target_mean'")
+    assert told["value"].to_numpy() == pytest.approx(frame["spent"].sum() / 4_000, rel=1e-9)
+
+
 def encoded(frame):
     types = {"stage": "number", "minutes": "number"}
     return TabularEncoder().fit(frame, list(types), types).encode(frame)

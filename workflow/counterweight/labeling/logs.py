@@ -532,8 +532,13 @@ def kept_log(frame, truth, rng, *, features, outcome, keep_rate, kept_where=(), 
 
 def kept_numbers(frame, types, outcome, *, keep_rate, kept_where=(), rows_before=0):
     """All rows as ``labeled``, and how many each stands for as ``weight``: 1 / rate where the
-    outcome is 0, else 1. `keep_rate` is a rate, or the column of rates; see `own_log`.
+    outcome is 0, else 1. `keep_rate` is a rate, or the column of rates; see `own_log`. Where
+    `rows_before` is known, those of outcome 0 stand for as many as there were, so that the weights
+    add up to it.
     """
     rates = {"keep_rate": keep_rate, "kept_where": kept_where, "rows_before": rows_before}
     made = kept_log(frame, None, None, features=None, outcome=outcome, **rates)
-    return {"labeled": made["selected"], "weight": 1 / made["keep_rate"]}
+    weight, zeros = 1 / made["keep_rate"], np.asarray(outcome) == 0
+    if rows_before and zeros.any():
+        weight[zeros] *= (rows_before - (~zeros).sum()) / weight[zeros].sum()
+    return {"labeled": made["selected"], "weight": weight}

@@ -524,7 +524,7 @@ def plan_deliver(plan, study, at):
         "tilt": study["tilt"],
         "influence": _influence(study),
     }
-    given |= {"thinned": True} if _thinned(study) else {}
+    given |= {"thinned": True} if _thinned(study) and not _counted(study) else {}
     elsewhere = next(
         (spec for spec in study["weightings"].values() if spec["weighting"] == ELSEWHERE), None
     )
@@ -555,6 +555,11 @@ def _assumed(study, spec):
 def _thinned(study):
     """Whether the table is a log that kept a part of its rows of outcome 0."""
     return components.declared("labeling", study["labeling"]["rule"], "KEPT", False)
+
+
+def _counted(study):
+    """Whether it is known how many rows that log had: its mean then has no chance."""
+    return _thinned(study) and bool(study["labeling"]["options"]["rows_before"])
 
 
 def _influence(study):
@@ -671,6 +676,7 @@ def shown(study):
         "whom": "those that answers are for" if elsewhere else "",
         "people": any(spec["options"]["table"] for spec in elsewhere),
         "thinned": _thinned(study),
+        "counted": _counted(study),
         "delivered": {"method": (study.get("deliver") or {}).get("method")},
         "tilt": study["tilt"],
         "at_random": all(

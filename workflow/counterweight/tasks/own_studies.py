@@ -198,8 +198,8 @@ def _numbers(outcome, labeling, roles):
             BOOSTED | {"label": f"{BOOSTED['label']}, weighted"},
         ],
         "evaluation": {"protocol": "cross_validation"},
-        "figures": [],
-        "question": f"How much {outcome['column']} is to be expected, in the log as it was?",
+        "figures": ["predictions"],
+        "question": f"How large is {outcome['column']} on average, in the log as it was?",
     }
 
 

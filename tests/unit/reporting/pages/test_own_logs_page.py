@@ -289,6 +289,15 @@ def test_predictions_that_are_no_chances_are_told(most, said):
     assert "chances from 0 to 1" in found.todo[-1]
 
 
+def test_by_a_measure_of_which_none_is_better_what_is_delivered_is_first(monkeypatch):
+    def ratio(value):
+        return [{"metric": "calibration_ratio", "target": "general", "value": value}]
+
+    known = numbers({"columns": ["calibration_ratio"]}, a=ratio(0.8), b=ratio(1.0), c=ratio(0.9))
+    monkeypatch.setattr(StudyNumbers, "delivered", ("b", ""))
+    assert [line.source for line in page.ranked(known)] == ["b", "a", "c"]
+
+
 def loss(value):
     return [{"metric": "log_loss", "target": "general", "value": value}]
 

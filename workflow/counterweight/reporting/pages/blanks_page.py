@@ -229,7 +229,8 @@ class _People:
     @property
     def known(self):
         """Whether all outcomes are known of those that answers are for."""
-        return not (self.sizes["unlabeled"] or self.saved.get("for") or self.thinned)
+        uncounted = self.thinned and not self.numbers.plan.get("counted")
+        return not (self.sizes["unlabeled"] or self.saved.get("for") or uncounted)
 
     @property
     def thinned(self):

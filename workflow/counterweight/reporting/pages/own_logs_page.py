@@ -385,13 +385,16 @@ PAGE = StudyPage(
 def ranked(numbers):
     """Lines of methods by the first measure, the best first; none where nothing was measured.
 
-    Where ranks do not tell the first ones apart, that with less log loss is first.
+    Where ranks do not tell the first ones apart, that with less log loss is first; where a measure
+    says not which is better, that which is delivered.
     """
     metric = numbers.headline
     known = {name: numbers.get(name, metric) for name in numbers.sources} if metric else {}
     known = {name: one.mean for name, one in known.items() if one.known}
     sign = -1 if metric and numbers.measure(metric).better == "more" else 1
     names = sorted(known, key=lambda name: sign * known[name])
+    if metric and not numbers.measure(metric).better:
+        names = sorted(known, key=lambda name: name != numbers.delivered[0])
     # Of those that rank as well as the first the one whose loss is less, where that is certain.
     less = [
         name

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from counterweight import rehearsal
 from counterweight.errors import CounterweightError
 from counterweight.plan.tasks import jobs_of_answer
 from counterweight.tables.parquet import METRICS, metrics_table, read_table, write_table
@@ -170,12 +171,23 @@ def test_a_filter_is_made_again_for_groups_that_are_drawn(tmp_path):
     assert (change["rehearsed_estimate"] < change["rehearsed_high"]).all()
 
 
-def test_promises_are_held_against_outcomes_that_are_drawn_afresh(tmp_path):
+def test_promises_are_held_against_outcomes_that_are_drawn_afresh(tmp_path, monkeypatch):
     frame, _ = tables.hiring(np.random.default_rng(3), 1200)
+    copies, run = [], rehearsal._run
+    monkeypatch.setattr(
+        rehearsal,
+        "_run",
+        lambda given, copy, *more, **told: copies.append(copy) or run(given, copy, *more, **told),
+    )
     entry = {"id": "candidate", "outcome": {"column": "did well", "positive": "yes"}}
     entry |= {"groups": {"women": {"sex": "Female"}, "men": {"sex": "Male"}}, "rehearse": 2}
     entry |= {"promises": ["recall(women) >= 0.9 * recall(men)", "coverage(everyone) <= 0.5"]}
     found = on_copies(answered(Own(tmp_path, frame, entry)), "assumed_0")
+    # Nobody stands twice: a model knows again whom it has seen.
+    (people_of,) = [copy["candidate"] for copy in copies]
+    assert (
+        len(people_of) == 600 and people_of.is_unique and people_of.isin(frame["candidate"]).all()
+    )
     rate = found.xs("coverage(everyone) <= 0.5")
     # The people of a copy are drawn: what goes by no outcome differs on the table by chance, too.
     off = (rate["rehearsed_truth"] - rate["rehearsed_estimate"]).to_numpy()

@@ -637,9 +637,37 @@ def test_the_cut_that_is_told_makes_the_decisions(repair):
     asked = {"constraints": ["parity(men, women, 0.95)"], "above": None, "repair": repair}
     groups = {"men": men, "women": ~men}
     model = GivenScores(**asked).fit(score, label.astype(int), datasets=groups)
-    cuts = {one["part"]: one["value"] for one in cuts_of(model)}
+    (auc, *told) = cuts_of(model)
+    assert auc["metric"] == "score_auc" and auc["value"] == model.auc_.value > 0.7
+    cuts = {one["part"]: one["value"] for one in told}
     assert set(cuts) == ({""} if repair == "everyone" else {"men", "women"})
     cut = np.where(men, cuts.get("men", cuts.get("")), cuts.get("women", cuts.get("")))
     decided = model.predict(score, datasets=groups)
     np.testing.assert_array_equal(decided, (score[:, 0] > cut).astype(int))
     assert cuts_of(SimpleNamespace()) == []
+
+
+def test_a_score_of_which_small_values_speak_for_a_yes_is_told(caplog):
+    rng = np.random.default_rng(4)
+    label = (rng.random(500) < 0.4).astype(int)
+    for sign in (1, -1):
+        score = (sign * label + rng.normal(size=500))[:, None]
+        model = GivenScores(above=None).fit(score, label)
+        turned = [one for one in cuts_of(model) if one["metric"] == "score_turned"]
+        told = [line for line in caplog.messages if line.startswith("High scores go with a no")]
+        assert len(turned) == len(told) == (sign < 0)
+
+
+def test_who_has_no_score_is_not_decided_by_it(tmp_path):
+    frame = against_old()
+    entry = {key: ENTRY[key] for key in ("id", "outcome", "groups", "promises")}
+    entry |= {"scores": "theirs", "study": {"repeats": 1}}
+    holes = frame.assign(theirs=frame["theirs"].mask(frame.index % 50 == 3))
+    (tmp_path / "holes").mkdir()
+    with pytest.raises(CounterweightError, match=r"'theirs' is missing in 12 of 600 .*row 3,"):
+        Own(tmp_path / "holes", holes, entry).run("label")
+    made = Own(tmp_path, frame, entry)
+    made.run("label")
+    made.run("deliver")
+    with pytest.raises(CounterweightError, match=r"'theirs' is missing in 12 of 600 .*row 3,"):
+        load(made.at.folder).scores(holes)

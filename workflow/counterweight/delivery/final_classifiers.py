@@ -115,11 +115,21 @@ def estimate_kind(model, scores):
 
 
 def cuts_of(rule):
-    """Above which score of somebody else's it is a yes, by group, as records ``cut``."""
+    """Above which score of somebody else's it is a yes, by group, as records ``cut``.
+
+    Before them ``score_auc``, ``score_turned`` where that is below .5 beyond chance, and
+    ``cut_given``, which promises have moved.
+    """
     if getattr(rule, "above_", None) is None:
         return []
+    auc = getattr(rule, "auc_", None)
+    told = [] if auc is None else [{"metric": "score_auc", "value": auc.value}]
+    if told and auc.high < 0.5:
+        told.append({"metric": "score_turned", "value": 1.0})
+    if getattr(rule, "above", None) is not None and np.any(rule.thresholds_):
+        told.append({"metric": "cut_given", "value": float(rule.above)})
     names = np.array(named_groups(vars(rule)) if rule.threshold_groups_.size else [], object)
-    return [
+    return told + [
         {"metric": "cut", "part": " & ".join(names[group > 0.5]), "value": rule.above_ + float(at)}
         for group, at in zip(rule.threshold_groups_, rule.thresholds_, strict=True)
     ]

@@ -10,7 +10,7 @@ import pandas as pd
 from counterweight.datasets.own_table import new_rows
 from counterweight.delivery.saved_models import SavedPredictor, as_frame, encoded, feature_arrays
 from counterweight.errors import CounterweightError, listed
-from counterweight.labeling.columns import condition_mask
+from counterweight.labeling.columns import condition_mask, refuse_blank_scores
 from counterweight.models.classifier import positive, stored_within
 from counterweight.numerics.rates.datasets import DataSets
 from counterweight.numerics.rates.values import ConstraintCheck
@@ -153,6 +153,8 @@ class SavedClassifier(SavedPredictor):
 
     def answered(self, frame, first=0, reasons=True):
         """Estimates and decisions of typed rows, and what `drift` needs of them."""
+        if getattr(type(self.model), "WHOLE", False):
+            refuse_blank_scores(frame, [*self.encoder.columns_][0], first)
         X, decision = self.encode(frame, first), None
         if hasattr(type(self.model), "SAMPLED"):
             groups = _groups_of(self, frame, first) if self.facts["groups"] else None

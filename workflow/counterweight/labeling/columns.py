@@ -393,3 +393,14 @@ def features_of(columns):
         for name, use in zip(columns["column"], columns["use"], strict=True)
         if use == "feature"
     ]
+
+
+def refuse_blank_scores(frame, column, first=0):
+    """Refuse rows without the score that decides on them; `first` is the number of the first."""
+    blank = np.flatnonzero(frame[column].isna())
+    if len(blank):
+        raise CounterweightError(
+            f"The score {column!r} is missing in {len(blank)} of {len(frame)} rows (first: row "
+            f"{first + blank[0]}, counted from 0), and who has none cannot be decided by it: fill "
+            "it in, or leave these rows out."
+        )

@@ -215,6 +215,7 @@ def plan_label(plan, study, at):
 
 
 def label(job):
+    from counterweight.labeling.columns import refuse_blank_scores
     from counterweight.labeling.split import (
         describe_labels,
         labeled_repeats,
@@ -224,6 +225,8 @@ def label(job):
 
     given = job.given
     frame, features, *rest = prepared_rows(job, job.input.known, ordered=True)
+    if scores := given.get("roles", {}).get("scores"):
+        refuse_blank_scores(frame, scores)
     asked = (
         "seed",
         "repeats",

@@ -343,9 +343,9 @@ class RateEstimator(NamedColumns, ClassifierMixin, BaseEstimator):
             moved = done and max(done["excess_before"].values(), default=0.0) > 0
             if moved and not done["missed"]:
                 why = (
-                    ", since no other thresholds of those that the repair chooses from keep all "
-                    "constraints: loosen them a little, set repair: by_group, or take the "
-                    "randomised rule."
+                    ", since of the thresholds that keep all constraints, as far as the repair "
+                    "looks at them, none costs less: loosen constraints a little, set repair: "
+                    "by_group, or take the randomised rule."
                 )
             told.append(
                 f"By the deterministic rule all training rows have a {self.one_answer_}{why}"

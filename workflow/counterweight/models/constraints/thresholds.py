@@ -27,6 +27,7 @@ from counterweight.models.constraints.estimator import (
     two_columns,
 )
 from counterweight.numerics.estimator import NamedColumns
+from counterweight.numerics.ranking import auc_estimate
 from counterweight.numerics.rates.datasets import DataSets, named_masks
 from counterweight.numerics.rates.language import BUILTIN_SETS, rates
 from counterweight.numerics.rates.values import compile as compile_rates
@@ -259,6 +260,14 @@ class RepairedDecisions(NamedColumns):
         return self.classes_[self._above(scores, samples).astype(int)]
 
 
+def turned_round(auc):
+    """What to do with a score of which small values speak for a yes, by its AUC."""
+    return (
+        f"High scores go with a no (AUC {auc:.3f}), and scores are not turned round here: name a "
+        "column of minus the score, or, where the other outcome is meant, that as positive."
+    )
+
+
 @dataclass(eq=False, repr=False)
 class GivenScores(MarginFit, RepairedDecisions, RateEstimator):
     """The first feature as a score, with the thresholds of least cost by which constraints hold.
@@ -273,6 +282,9 @@ class GivenScores(MarginFit, RepairedDecisions, RateEstimator):
         1 for the score, else 0.
     above_ : float
         `above`; where that is None, the cut of least objective on the training rows.
+    auc_ : Estimate or None
+        AUC of the score on the training rows with a label; None where they are of one class. Below
+        .5 beyond chance is a warning: small scores speak for a yes, and nothing is turned round.
     thresholds_, threshold_groups_, repair_, constraint_checks_
         See `RepairedDecisions`; thresholds are distances from `above_`.
     margins_, held_out_checks_, certified_, certificate_
@@ -289,9 +301,20 @@ class GivenScores(MarginFit, RepairedDecisions, RateEstimator):
     _options = OPTIONS
     _has_chances = False
     above_ = None  # as in files of 1.0.0
+    auc_ = None
+    #: A score that is not there is not to be filled.
+    WHOLE = True
 
     def _fit(self, samples, rng):
         self.coef_, self.above_ = np.eye(1, samples.X.shape[1])[0], 0.0
+        self.fit_warnings_ = []
+        if {0, 1} <= {*samples.y.tolist()}:
+            seen = samples.y >= 0
+            told = samples.y[seen], self.decision_function(samples.X)[seen], samples.weight[seen]
+            self.auc_ = auc_estimate(*told)
+            if self.auc_.high < 0.5:
+                self.fit_warnings_.append(turned_round(self.auc_.value))
+                self._log_warnings()
         if self.above is None:
             cost = compile_rates(self.objective, [], samples, self._numbers())
             self.above_ = cheapest_cut(self.decision_function(samples.X), cost)

@@ -437,13 +437,13 @@ def draw_kept(study):
     panel.upright(0.0, forms.LIMIT, "the limit")
     sources = [one for one in (main, study.baseline, *study.sources) if one in study.sources]
     sources, looks = [*dict.fromkeys(sources)][:3], (forms.MAIN, *forms.TURNS)
-    kept = 0
     for rank, (source, look) in enumerate(zip(sources, looks, strict=False)):
         for place in range(len(names)):
             known = promises_page.broken_by(study, source, place).times(100)
             at = place + 0.18 * (rank - (len(sources) - 1) / 2)
             panel.dot(at, study.label(source), known, look, key=True)
-            kept += rank == 0 and known.known and known.high < 0
+    told = [promises_page.broken_by(study, sources[0], place) for place in range(len(texts))]
+    kept = sum(one.known and one.high < 0 for one in told)
     panel.ax.margins(x=0.06)
     title = f"{kept} of {count(len(texts), 'promise')} shown kept on rows that were held out"
     title += forms.of_all(texts)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from counterweight.evaluation.rates import RULES, requested_value
 from counterweight.models.constraints.certificates import MOST, rounded
+from counterweight.models.constraints.thresholds import turned_round
 from counterweight.numerics.rates.language import (
     PARAMETERS,
     Number,
@@ -421,7 +422,18 @@ def _cuts(numbers):
         f"{value:.6g}{f' of {part}' if part else ''}"
         for part, value in zip(known["part"], known["value"], strict=True)
     ]
-    return f" A yes is a score above {listing(cuts)}." if cuts else ""
+    if not cuts:
+        return ""
+    said, given = (
+        f" A yes is a score above {listing(cuts)}.",
+        numbers.get("delivered", "cut_given").mean,
+    )
+    if not math.isnan(given):
+        said += f" The cut that was given, {given:.6g}, is moved so that promises are kept."
+    auc = numbers.rows("delivered", "score_auc")["value"]
+    if len(numbers.rows("delivered", "score_turned")):
+        said += f" {turned_round(float(auc.iloc[0]))}"
+    return said
 
 
 def _delivered(numbers, name):

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from counterweight import load
 from counterweight.constraints import GivenScores
-from counterweight.delivery.final_classifiers import cuts_of, expected_rates
+from counterweight.delivery.final_classifiers import chosen_of, cuts_of, expected_rates
 from counterweight.errors import CounterweightError
 from counterweight.tasks.own_studies import columns_of, condition_of
 from delivering import Own
@@ -627,6 +627,15 @@ def test_what_is_given_away_says_what_its_estimates_are(tmp_path, model, kind):
     assert told["part"].tolist() == [kind]
     scores = pd.read_parquet(files["table"])
     assert scores["estimate"].isin([0, 1]).all() == (kind == "decision")
+
+
+@pytest.mark.parametrize("at", [0, 2])
+def test_what_is_given_away_of_several_is_told(at):
+    costs = np.full((3, 3), np.nan)
+    costs[:, 2] = np.arange(3) == at
+    (record,) = chosen_of(SimpleNamespace(candidate_costs_=costs))
+    assert record["part"] == str(at)
+    assert chosen_of(SimpleNamespace(candidate_costs_=costs[:2])) == []
 
 
 @pytest.mark.parametrize("repair", ["everyone", "by_group"])

@@ -96,6 +96,7 @@ def final_classifier(frame, columns, features, labels, outcome, given, categorie
                 else ()
             ),
             {"metric": "estimate", "part": kind, "value": 1.0},
+            *chosen_of(model),
             *cuts_of(model),
         ]
     saved.facts["shown"] = told
@@ -112,6 +113,18 @@ def estimate_kind(model, scores):
         return "decision"
     parts = model.models_ if getattr(model, "ESTIMATES", False) else [model]
     return "yes" if any(hasattr(type(part), "SAMPLED") for part in parts) else "outcome"
+
+
+def chosen_of(model):
+    """Which of several candidates is given away, as a record ``delivered_from``.
+
+    The part is its place among them, from 0; that of what combines them comes last.
+    """
+    costs = getattr(model, "candidate_costs_", None)
+    if costs is None or len(costs) < 3:
+        return []
+    taken = int(np.nanargmax(costs[:, 2]))
+    return [{"metric": "delivered_from", "part": str(taken), "value": 1.0}]
 
 
 def cuts_of(rule):

@@ -405,7 +405,8 @@ def next_steps(numbers, main):
         told = ESTIMATES[known.iloc[0] if len(known) else "outcome"]
         yield (
             f"Decide as {new} says: its decisions are those of the promises above. A yes stands "
-            f"for {outcome_of(numbers)}, and its estimate is {told}.{_cuts(numbers)}"
+            f"for {outcome_of(numbers)}, and its estimate is {told}."
+            f"{_chosen(numbers)}{_cuts(numbers)}"
         )
     level = _delivered(numbers, "confidence")
     if math.isnan(level):
@@ -413,6 +414,17 @@ def next_steps(numbers, main):
             "For promises that hold for new people with a known chance, add confidence: 0.95; the "
             "page then says which are certified, and how many rows others would take."
         )
+
+
+def _chosen(numbers):
+    """Which of several classifiers decides."""
+    known = numbers.rows("delivered", "delivered_from")["part"]
+    methods, main = numbers.methods(), main_of(numbers)
+    words = next((one.get("candidates") or [] for one in methods if one["id"] == main), [])
+    if not len(known) or int(known.iloc[0]) > len(words):
+        return ""
+    taken = [*words, "Combined"][int(known.iloc[0])]
+    return f" The classifier that decides, chosen from {len(words)} and all combined, is: {taken}."
 
 
 def _cuts(numbers):

@@ -667,6 +667,16 @@ def test_a_score_of_which_small_values_speak_for_a_yes_is_told(caplog):
         assert len(turned) == len(told) == (sign < 0)
 
 
+def test_who_is_in_no_group_that_has_a_cut_is_told(tmp_path, caplog):
+    made, frame = own(tmp_path, ("thresholds", ""))
+    made.run("deliver")
+    saved, told = load(made.at.folder), "3 of 500 people are in none of the groups men, women"
+    saved.scores(frame)
+    assert not [line for line in caplog.messages if "in none of the groups" in line]
+    saved.scores(frame.assign(sex=frame["sex"].mask(frame.index < 3, "f")))
+    assert [line for line in caplog.messages if line.startswith(told)]
+
+
 def test_who_has_no_score_is_not_decided_by_it(tmp_path):
     frame = against_old()
     entry = {key: ENTRY[key] for key in ("id", "outcome", "groups", "promises")}

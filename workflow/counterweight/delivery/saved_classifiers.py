@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 
 import numpy as np
@@ -16,6 +17,7 @@ from counterweight.numerics.rates.datasets import DataSets
 from counterweight.numerics.rates.values import ConstraintCheck
 from counterweight.tables.table_reader import read_people
 
+log = logging.getLogger("counterweight")
 #: Estimates are compared with the threshold after rounding to so many decimals, so that no
 #: decision hangs on the order in which a sum was added up.
 DECIMALS = 12
@@ -200,6 +202,14 @@ def _groups_of(saved, frame, first):
         raise CounterweightError(
             f"{len(several)} people (first: row {first + several[0]}, counted from 0) are in "
             f"more than one of the groups {listed(groups)}: correct these rows."
+        )
+    if nobodys := int((counts == 0).sum()):
+        log.warning(
+            "%d of %d people are in none of the groups %s, by which this classifier has its cuts: "
+            "a cut of its own decides on them, and no promise about a group is one for them.",
+            nobodys,
+            len(frame),
+            listed(groups),
         )
     return DataSets(None, np.full(len(frame), -1), None, members)
 

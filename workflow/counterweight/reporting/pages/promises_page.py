@@ -506,7 +506,11 @@ def _certified(numbers, texts):
         )
     lead = f" The delivered model is not certified {at}: "
     if not _delivered(numbers, "stable"):
-        return f"{lead}fits to parts of the rows are unlike the one to all."
+        return (
+            f"{lead}fits to parts of the rows are unlike the one to all, so that nothing speaks "
+            "for it. Add held_out: 0.3, which tests the very fit that is given away, or loosen the "
+            "promises."
+        )
     share, rows = _delivered(numbers, "shown"), _delivered(numbers, "judges")
     judges = f"{number(rows, 0)} {'held-out' if held else 'cross-fitted'} rows"
     needed, by = _delivered(numbers, "needed"), _delivered(numbers, "needed_by")
@@ -516,7 +520,7 @@ def _certified(numbers, texts):
         text, table = texts[int(by)], numbers.rows("delivered", "fit_judges")["rows"].iloc[0]
         missed = _unkept(numbers, main_of(numbers)).get(text) if math.isnan(needed) else None
         short = missed and f"on the rows of the fit it is missed by {number(missed, 3)}"
-        held_up = _held_up(numbers, text, needed / table, short)
+        held_up = _held_up(numbers, text, needed / table, short, "the certificate")
     if math.isnan(share):
         lead += f"{judges} do not show that new rows keep all promises, nor looser ones."
         return lead + held_up
@@ -532,7 +536,7 @@ def _certified(numbers, texts):
     return f"{lead}{judges} show promises that are {looser}{held_up}"
 
 
-def _held_up(numbers, text, times, missed=None):
+def _held_up(numbers, text, times, missed=None, what="this"):
     """Which group holds a promise up, with its rows and how many would do: `times` as many.
 
     NaN: none would. `missed` is what is said in place of it where the promise is not kept at all.
@@ -553,7 +557,7 @@ def _held_up(numbers, text, times, missed=None):
         todo = "it is kept with so little room that no number of them would show it"
     else:
         todo = f"it would take some {rounded(rows * max(times, 1.0))} of them"
-    return f" What holds this up is {set_text(rate.sets)}: {told}, and {todo}."
+    return f" What holds {what} up is {set_text(rate.sets)}: {told}, and {todo}."
 
 
 def _undecided(numbers, main, said):

@@ -2,6 +2,7 @@
 # make test   environment and all checks
 # make paper  the papers' full repeats     make demo  generated data, no network, half a minute
 # make mine CONFIG=mine.yaml   a table of your own      make init TABLE=my.csv   begins mine.yaml
+# make run SAID=   with all that Snakemake says; so does make mine, demo, paper
 # make bench  speed against the peers      make lint  formats and linters only
 # make benchmark  every method on many data sets: some 40 CPU minutes
 # make seeds  the whole workflow with three other seeds: which verdicts turn (as long as three runs)

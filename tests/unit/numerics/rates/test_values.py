@@ -326,5 +326,5 @@ def test_the_best_rule_that_looks_at_nobody(slope, bounds, changes, before, chan
     assert found.cost == pytest.approx(2.0 + slope * chance, abs=2e-6)
     words = {0.0: "a no to everybody", 1.0: "a yes to everybody"}
     assert found.words == words.get(
-        found.chance, f"a yes to {chance:.3g} of the people, drawn at random"
+        found.chance, f"a yes to {100 * chance:.3g} % of the people, drawn at random"
     )

@@ -499,7 +499,8 @@ def test_new_people_unlike_the_rows_of_the_fit_stand_on_the_page(small):
     more = metrics_table("s", "new rows", records).to_pandas()
     (told,) = page.newcomers(numbers_of(pd.concat([small, more])))
     assert told.startswith("Of 5,000 new people 1,236 are accepted. 60 are unlike the rows")
-    assert "by age and wage" in told and "25 %" in told.replace("25.0", "25")
+    assert "by age and wage" in told and "Where more than half are unlike" in told
+    assert "differ from those of the fit by 25 % of the people" in told.replace("25.0", "25")
     assert [*page.newcomers(numbers_of(small))] == []
 
 

@@ -301,8 +301,8 @@ def test_what_promised_rates_are_among_rows_without_outcome_is_told_with_them():
         numbers = StudyNumbers("mine", plan, pd.concat([metrics, told], ignore_index=True))
         said = promises_page.promise_answer(numbers, "ramp")[0]
         assert said.endswith(
-            "the 900 of 2,000 rows that have one: if others are missing at random, recall(women) "
-            "0.707 there and 0.580 among all, by the chances of scores.csv."
+            "the 900 of 2,000 rows that have one: recall(women) is 0.707 among these. Among all "
+            "rows it is 0.580, by the chances of scores.csv, if outcomes are missing at random."
         ) == bool(known)
 
 
@@ -318,14 +318,14 @@ def test_a_rule_behind_one_that_looks_at_nobody_is_the_first_sentence_of_the_pag
         found = PAGE.answer(numbers)
         said = (
             "The classifier with promises is no better than a rule that uses no columns: on rows "
-            "that judged it its error is 62.1 %, and a yes to 0.45 of the people, drawn at random, "
+            "that judged it its error is 62.1 %, and a yes to 45 % of the people, drawn at random, "
             "which keeps all promises, too, has 47.2 %. "
         )
         assert found.sentence.startswith(said) == bool(behind)
         cards = [(card.label, card.value) for card in found.cards[:3]]
         assert cards[0][0] == "Error by decisions, held-out rows"
         assert cards[1:] == [
-            ("Error of a yes to 0.45 of the people, drawn at random", "47.2 %"),
+            ("Error of a yes to 45 % of the people, drawn at random", "47.2 %"),
             ("Error of a no to everybody", "22.0 %"),
         ]
 

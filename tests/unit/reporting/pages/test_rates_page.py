@@ -178,7 +178,7 @@ def test_at_least_is_broken_from_below_and_shares_are_told_in_points():
     assert shown["Requested, at least"].text == "90.0 %"
     broken = shown["Limit broken by, test, points"]
     assert broken.text == "+17.50" and broken.grade == "fail"
-    assert page.lead == "Does Ramp keep what is requested of recall?"
+    assert page.lead == "Does Ramp keep the limit on recall?"
 
 
 def test_the_deployed_model_sets_a_limit_on_its_own_rows(run):
@@ -294,7 +294,7 @@ def test_one_method_of_ones_own_has_a_page():
         ramp=both("mine", [1.25] * 3, [1.3, 1.31, 1.32]) + both("wrong", [0.2] * 3, [0.21] * 3),
     )
     page = paged(plan, metrics)
-    assert page.lead.startswith("Does Ramp keep what is requested of coverage ratio, old to young")
+    assert page.lead.startswith("Does Ramp keep the limit on coverage ratio, old to young")
     assert "in the one setting that binds; test rows break it significantly, and" in text(page)
     assert cells(page, HELD, "Ramp")["Limit broken by, test"].text == "+4.8 %"
     assert cells(page, HELD, "Ramp")["Error, test"].text == "21.0 %"

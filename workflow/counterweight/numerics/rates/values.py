@@ -182,7 +182,7 @@ class Constant(NamedTuple):
         """The rule in words."""
         if self.chance in (0.0, 1.0):
             return f"a {'yes' if self.chance else 'no'} to everybody"
-        return f"a yes to {self.chance:.3g} of the people, drawn at random"
+        return f"a yes to {100 * self.chance:.3g} % of the people, drawn at random"
 
 
 def constant_rule(problem):

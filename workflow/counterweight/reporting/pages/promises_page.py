@@ -366,15 +366,13 @@ def _unlabeled(numbers):
     if not rates:
         return ""
     labeled = numbers.rows("delivered", "fit_labeled").iloc[0]
-    words = [
-        f"{rate} {number(known['seen'][rate], 3)} there and {number(known['expected'][rate], 3)} "
-        "among all"
-        for rate in rates
-    ]
+    seen = listing(f"{rate} is {number(known['seen'][rate], 3)}" for rate in rates)
+    among = [number(known["expected"][rate], 3) for rate in rates]
+    told = "it is" if len(rates) == 1 else "these are"
     return (
         f" What is promised of outcomes counts the {number(labeled['value'], 0)} of "
-        f"{number(labeled['rows'], 0)} rows that have one: if others are missing at random, "
-        f"{listing(words)}, by the chances of scores.csv."
+        f"{number(labeled['rows'], 0)} rows that have one: {seen} among these. Among all rows "
+        f"{told} {listing(among)}, by the chances of scores.csv, if outcomes are missing at random."
     )
 
 

@@ -562,9 +562,11 @@ def question(numbers):
     limited, cost = requested_measures(numbers), _cost(numbers)
     if not limited:
         return ""
-    words = listing(map(numbers.named, limited))
-    costs = f", and what does it cost in {numbers.named(cost)}" if cost else ""
-    return f"Does {inline(numbers, main_of(numbers))} keep what is requested of {words}{costs}?"
+    words = f"the limit on {numbers.named(limited[0])}"
+    if limited[1:]:
+        words = f"its {count(len(limited), 'limit')}"
+    costs = f", and at what cost in {numbers.named(cost)}" if cost else ""
+    return f"Does {inline(numbers, main_of(numbers))} keep {words}{costs}?"
 
 
 PAGE = StudyPage(answer, SHEETS, (*REHEARSAL, fits, sign_test, DATA), DETAILS, question)

@@ -567,8 +567,8 @@ def newcomers(numbers):
         told += f", by {listing(by['part'])}"
         told += ": the balance and what is told of groups were not measured on such people"
     yield (
-        f"{told}. {percent(drift)} would have to fall into other leaves to be spread as the rows "
-        "of the fit are. Beyond half unlike, nobody is accepted."
+        f"{told}. The shares of the leaves differ from those of the fit by {percent(drift)} of "
+        "the people. Where more than half are unlike the rows of the fit, nobody is accepted."
     )
 
 

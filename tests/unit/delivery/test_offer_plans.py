@@ -79,23 +79,22 @@ def test_what_a_rule_earns_is_unbiased_over_all_plans(monkeypatch):
     """Each person asked or not, with either offer: the mean over all, by their chances."""
     monkeypatch.setattr(offer_plans, "LEAST", 0)
     monkeypatch.setattr(offer_plans, "collected_mean", by_difference)
+    monkeypatch.setattr(offer_plans, "_share", lambda *told: by_difference(*told[:4]))
     made, would = small()
-    asked, rows, mean = (
-        np.array([0.5, 0.9, 0.6]),
-        np.arange(3),
-        dict.fromkeys(("best", "1", "2"), 0),
-    )
+    asked, rows, mean = np.array([0.5, 0.9, 0.6]), np.arange(3), {}
     for drawn in np.ndindex(2, 2, 2):
         for mask in np.ndindex(2, 2, 2):
             own, mask = made.chances[rows, drawn], np.array(mask) == 1
             answer = np.where(mask, would[rows, drawn], np.nan)
             told = made, lambda offers: offers, made.offers[np.array(drawn)], answer, mask
-            found = TriedAnswers(*told, asked * own, 0, 0.95).revenue
+            found = TriedAnswers(*told, asked * own, 0, 0.95, own)
             chance = float(np.prod(own * np.where(mask, asked, 1 - asked)))
-            for name in mean:
-                mean[name] += chance * found[name].value
+            every = {f"{name} over": one for name, one in found.over_best.items()} | found.revenue
+            for name, one in every.items():
+                mean[name] = mean.get(name, 0.0) + chance * one.value
     best = (would * made.offers)[rows, made.best].mean()
     expected = {"best": best, "1": would[:, 0].mean(), "2": 2 * would[:, 1].mean()}
+    expected |= {f"{name} over": expected[name] - best for name in ("1", "2")}
     assert mean == pytest.approx(expected, rel=1e-12)
 
 
@@ -193,3 +192,74 @@ def test_what_cannot_be_is_told_in_a_sentence(saved, people):
     strange = plan.people.loc[~plan.people["drawn"], "id"].iloc[0]
     with pytest.raises(CounterweightError, match="1 people that the plan does not have"):
         plan.with_labels(labels.assign(who=[strange, *labels["who"][1:]]))
+
+
+def one_price(rng, price, made, budget):
+    """`TriedAnswers` of people who accept an offer of place k with the chance price (n, m)."""
+    rows = PlannedOffers(made, made.drawn(rng.random(len(price))), DEFAULTS | {"budget": budget})
+    chance, at = rows.chances(budget), np.arange(len(price))
+    drawn = rng.random(len(at)) < chance
+    yes = np.where(drawn, rng.random(len(at)) < price[at, rows.drawn], np.nan)
+    offer = made.offers[rows.drawn]
+    told = made, lambda offers: offers, offer, yes, drawn, chance * rows.own, 0, 0.95, rows.own
+    return TriedAnswers(*told)
+
+
+def prices_near_the_best(people=900, offers=7, seed=0):
+    """People who like some price best, the model's p, and chances of .02 for most other prices."""
+    rng = np.random.default_rng(seed)
+    prices = np.linspace(4, 16, offers)
+    worth = rng.normal(10, 4, people)[:, None]
+    p = expit((worth - prices) / 2)
+    earned = p * prices
+    best = earned.argmax(axis=1)
+    away = (prices - prices[best][:, None]) / 1.5
+    chances = np.exp(-0.5 * away**2)
+    chances = 0.02 + (1 - 0.02 * offers) * chances / chances.sum(axis=1, keepdims=True)
+    return Tried(prices, chances, p, earned, best)
+
+
+def test_one_offer_for_all_holds_where_few_heavy_answers_tell_it():
+    made, rng, held = prices_near_the_best(), np.random.default_rng(1), []
+    earns = dict(zip((f"{one:g}" for one in made.offers), made.earned.mean(axis=0), strict=True))
+    most = dict(zip(earns, made.offers, strict=True))
+    above = short = 0
+    for _ in range(100):
+        found = one_price(rng, made.p, made, 400)
+        for name, one in found.revenue.items():
+            if name != "best":
+                assert 0 <= one.low <= one.value <= one.high <= most[name]
+                held.append(one.low <= earns[name] <= one.high)
+                short += name in ("14", "16") and not held[-1]
+        best = made.earned.max(axis=1).mean()
+        over = found.over_best.items()
+        above += any(not one.low <= earns[name] - best <= one.high for name, one in over)
+        # The best offer for each earns more than any one for all.
+        assert not any(one.low > 0 for one in found.over_best.values())
+    assert np.mean(held) >= 0.95 and short <= 10 and above <= 5
+
+
+def test_one_offer_for_all_is_better_where_the_model_is_wrong_of_it():
+    made, rng = prices_near_the_best(), np.random.default_rng(2)
+    truth_of = made.p.copy()
+    truth_of[:, 4] = 0.95
+    chosen = 0
+    for _ in range(20):
+        over = one_price(rng, truth_of, made, 800).over_best
+        better = [name for name, one in over.items() if one.low > 0]
+        assert set(better) <= {"12"}
+        chosen += bool(better)
+    assert chosen >= 10
+
+
+def test_answers_of_nearly_everybody_could_have_come_out_otherwise():
+    made, rng = prices_near_the_best(400), np.random.default_rng(3)
+    best = made.earned.max(axis=1).mean()
+    held, half = [], []
+    for _ in range(150):
+        one = one_price(rng, made.p, made, 380).revenue["best"]
+        held.append(one.low <= best <= one.high)
+        half.append((one.high - one.low) / 2)
+    assert np.mean(held) >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / 150)
+    rows = PlannedOffers(made, made.best, DEFAULTS | {"budget": 380})
+    assert rows.half(rows.chances(380)) == pytest.approx(np.mean(half), rel=0.1)

@@ -39,7 +39,7 @@ from counterweight.delivery.label_plans import (
 )
 from counterweight.delivery.saved_offers import SavedOffers
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.collected import collected_mean
+from counterweight.evaluation.collected import assisting_model, bought_rows, collected_mean
 from counterweight.labeling.columns import forms_of, types_of
 from counterweight.labeling.outcome_rules import accepts
 from counterweight.models.choice.offers_to_try import TRYING, offers_to_try
@@ -58,8 +58,11 @@ class PlannedOffers(PlannedRows):
     """People to make offers to: which one each would get, and what is told by it.
 
     `estimate` is what the best offer is expected to bring, `follow` the chance that it is the one
-    that is drawn. Chances to be asked go by how uncertain that is.
+    that is drawn. Chances to be asked go by how uncertain that is. Half-widths count that answers
+    could have come out otherwise.
     """
+
+    beyond = True
 
     def __init__(self, made, drawn, collect):
         self.made, self.drawn, at = made, drawn, np.arange(len(drawn))
@@ -127,6 +130,11 @@ class TriedAnswers:
     revenue : dict of str to Estimate
         What a person brings, with its 95 % interval: ``best``, by the offer for each that the model
         says earns most; and by each offer to everybody, by its size, as far as ten answers tell.
+        It counts that answers could have come out otherwise, so that of the best ones is of later
+        people like these, too. The largest of several is mostly too high.
+    over_best : dict of str to Estimate
+        What each offer to everybody brings more than the best one for each. The intervals hold
+        together for all these offers, so that the best of them may be chosen by theirs.
     claimed : dict of str to float
         The same as the model has it, which has seen none of these answers.
     answers, refused, waiting : int
@@ -143,29 +151,45 @@ class TriedAnswers:
         chances: ArrayLike,
         waiting: int,
         level: float,
+        own: ArrayLike | None = None,
     ) -> None:
         self.drawn, self.came = drawn, (known := ~np.isnan(answer))
         self.answers, self.waiting = int(known.sum()), waiting
         self.refused, self.level = int((drawn & ~known).sum()), level
         # Who did not answer is taken to be like the others that were made an offer.
         chances = np.minimum(chances * (known.sum() / max(drawn.sum(), 1)), 1.0)
-        rows, self.revenue, self.claimed = np.arange(len(answer)), {}, {}
-        bought = known & (offer == made.offers[made.best])
-        expected = made.earned[rows, made.best]
-        if bought.sum() >= LEAST:
+        rows, self.revenue, self.claimed, self.over_best = np.arange(len(answer)), {}, {}, {}
+        best = made.offers[made.best]
+        bought, expected = known & (offer == best), made.earned[rows, made.best]
+        with np.errstate(invalid="ignore"):
             earned = np.where(bought, answer * revenue(np.where(bought, offer, 0.0)), np.nan)
-            told = {"binary": False, "level": level}
-            self.revenue[BEST] = collected_mean(earned, chances, bought, expected, **told)
+
+        def by_best(who, level):
+            return _mean(earned[who], chances[who], bought[who], expected[who], level)
+
+        if bought.sum() >= LEAST:
+            self.revenue[BEST] = by_best(slice(None), level)
             self.claimed[BEST] = float(expected.mean())
+        found = {}
         for at, one in enumerate(made.offers):
-            bought, earns = known & (offer == one), float(revenue(np.array([one]))[0])
+            same, earns = known & (offer == one), float(revenue(np.array([one]))[0])
             # Of people to whom it was never made no chance is known.
-            if bought.sum() < LEAST or not (made.chances[:, at] > 0).all():
+            if same.sum() < LEAST or not (made.chances[:, at] > 0).all():
                 continue
-            told = np.where(bought, answer, np.nan), chances, bought, made.p[:, at]
-            found = collected_mean(*told, binary=True, level=level)
-            self.revenue[f"{one:g}"] = _times(found, earns)
+            # The chance of this offer, of who was made another one, too.
+            each = chances if own is None else chances / own * made.chances[:, at]
+            found[at] = earns, each, same, own is not None
+            told = answer, each, same, made.p[:, at], level, own is not None
+            self.revenue[f"{one:g}"] = _times(_share(*told), earns)
             self.claimed[f"{one:g}"] = earns * float(made.p[:, at].mean())
+        for at, (earns, each, same, all_known) in found.items():
+            # Who would get this offer anyway earns the same by both.
+            who, strict = best != made.offers[at], 1 - (1 - level) / len(found)
+            if min(same[who].sum(), bought[who].sum()) < LEAST:
+                continue
+            told = answer[who], each[who], same[who], made.p[who, at], strict, all_known
+            pair = _times(_share(*told), earns), by_best(who, strict)
+            self.over_best[f"{made.offers[at]:g}"] = _difference(*pair, who.mean(), level)
 
     @property
     def reached(self) -> float:
@@ -182,8 +206,59 @@ class TriedAnswers:
             made += estimate_records("revenue_collected", one, part=name)
             claimed = {"metric": "collected_claim", "part": name}
             made.append(claimed | {"value": self.claimed[name]})
+        for name, one in self.over_best.items():
+            made += estimate_records("revenue_over_best", one, part=name)
         made.append(half_width("reached", self.reached, False))
         return [one for one in made if np.isfinite(one["value"])]
+
+
+def _mean(earned, chances, bought, expected, level):
+    """What is earned a person, an `Estimate`; what answers could have been is counted."""
+    told = {"binary": False, "level": level, "beyond": True}
+    return collected_mean(earned, chances, bought, expected, **told)
+
+
+def _share(answer, chances, bought, p, level, known):
+    """The share that accepts one offer, an `Estimate`, whose answers may be few of uneven weight.
+
+    The interval is that of a binomial share of as many answers as have its variance: the one that
+    answers show, or the one to expect by the chances of all people where that is more (only of
+    those bought, where no others are `known`), since those who were hardest to draw may be missing.
+
+    References
+    ----------
+    Korn, E. & Graubard, B. (1998). Confidence intervals for proportions with small expected number
+    of positive counts estimated from survey data. Survey Methodology 24.
+    """
+    from scipy.special import betaincinv, stdtrit
+
+    options = {"binary": True, "beyond": True}
+    found = collected_mean(answer, chances, bought, p, level=level, **options)
+    y, count = answer[bought], int(bought.sum())
+    g = np.full(len(p), (y.sum() + 0.5) / (count + 1))
+    if np.ptp(y) > 0:
+        g = assisting_model(bought_rows(answer, chances, bought, p, **options)).expected
+    noise = g * (1 - g)
+    parts = noise / chances if known else (noise / chances**2)[bought]
+    variance = max(found.standard_error**2, float(parts.sum()) / len(p) ** 2)
+    middle, tail = float(g.mean()), (1 - level) / 2
+    size = middle * (1 - middle) / variance
+    ratio = stdtrit(max(min(size, count) - 1, 1.0), tail) / stdtrit(np.inf, tail)
+    size = size / ratio**2
+    yes, no = found.value * size, (1 - found.value) * size
+    low = float(betaincinv(yes, no + 1, tail)) if yes > 0 else 0.0
+    high = float(betaincinv(yes + 1, no, 1 - tail)) if no > 0 else 1.0
+    return replace(found, low=low, high=high, standard_error=float(np.sqrt(variance)))
+
+
+def _difference(one, two, share, level):
+    """``share`` times an `Estimate` less another of other answers (Zou & Donner 2008)."""
+    value, error = one.value - two.value, np.hypot(one.standard_error, two.standard_error)
+    below = np.hypot(one.value - one.low, two.high - two.value)
+    above = np.hypot(one.high - one.value, two.value - two.low)
+    told = {"value": value, "standard_error": error, "low": value - below, "high": value + above}
+    told = {name: float(share * number) for name, number in told.items()}
+    return replace(one, **told, level=level)
 
 
 def _times(found, factor):
@@ -299,9 +374,9 @@ def _answers(saved, rows, plan, at, answer):
         count = int((~np.isnan(found)).sum())
         raise CounterweightError(f"There are {count} answers, and {LEAST} are needed at least.")
     drawn, chances, waiting = asked_so_far(plan, ~np.isnan(found))
-    offer, chances = plan["offer"].to_numpy(), chances * plan["offer_chance"].to_numpy()
-    told = rows.made, saved.scale.revenue, offer, found, drawn, chances, waiting, rows.level
-    return TriedAnswers(*told)
+    offer, own = plan["offer"].to_numpy(), plan["offer_chance"].to_numpy()
+    told = rows.made, saved.scale.revenue, offer, found, drawn, chances * own, waiting
+    return TriedAnswers(*told, rows.level, own)
 
 
 def planned_offers(job):

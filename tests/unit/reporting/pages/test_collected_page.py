@@ -324,24 +324,35 @@ def test_offers_to_make_are_told_and_what_their_answers_say():
     silent = page.refused_of_offers(numbers(of(labels_bought=18, labels_refused=2)))
     assert silent.startswith("2 of the 20 offers that were made (10 %) have no answer")
     assert page.refused_of_offers(numbers(found)) == ""
-    for name, value in (("best", 5.4), ("6", 5.13), ("10", 3.0)):
+    for name, value in (("best", 5.4), ("6", 5.13), ("10", 6.9)):
         place = {"metric": "revenue_collected", "part": name}
         found += [place | {"value": value, "standard_error": 0.1}]
         found += [{"metric": "collected_claim", "part": name, "value": 5.3}]
+    for name, value, error in (("6", -0.27, 0.2), ("10", 1.5, 2.0)):
+        over = {"metric": "revenue_over_best", "part": name}
+        found += [over | {"value": value, "standard_error": error}]
     first, *_ = page.bought_of_offers(numbers(found))
     assert "bring 5.40 [5.20, 5.60] each" in first and "which had said 5.3" in first
-    assert "of one offer for all 6 brings most, 5.13 [4.93, 5.33]" in first
+    # The largest value is no advice: what is least likely to bring less is told.
+    assert "one offer for all, at best 6, may earn less (−0.270 [−0.662, 0.122] each)" in first
+    less = [{"metric": "revenue_over_best", "part": "5", "value": -0.5, "standard_error": 0.01}]
+    less += [{"metric": "revenue_collected", "part": "5", "value": 4.9}]
+    first, *_ = page.bought_of_offers(numbers([*found, *less]))
+    assert "one offer for all, at best 5, earns less (−0.500 [" in first
     assert "refuted" not in first
-    (best, single), step = page.answered_offers(numbers(found))
-    assert (best.value, single.value) == ("5.40", "5.13") and step == "Go by these answers."
-    # The model's claim lies outside of the interval of answers, and one offer for all inside.
-    other = [{"metric": "revenue_collected", "part": "7", "value": 5.45}]
+    (best,), step = page.answered_offers(numbers(found))
+    assert best.value == "5.40" and step == "Go by these answers."
+    # The model's claim lies outside of the interval of answers, and one offer is better by them.
+    other = [{"metric": "revenue_collected", "part": "7", "value": 5.85, "standard_error": 0.1}]
+    other += [{"metric": "revenue_over_best", "part": "7", "value": 0.45, "standard_error": 0.1}]
     other += [one | {"value": 6.5} if "claim" in one["metric"] else one for one in found]
     first, *_ = page.bought_of_offers(numbers(other))
-    assert "which had said 6.500, which is refuted; of one offer for all 7 brings most" in first
-    _, step = page.answered_offers(numbers(other))
-    assert step == (
-        "Go by these answers, and not by the model's claim: 7 for everybody brings no less than an "
+    assert (
+        "which had said 6.500, which is refuted; one offer for all, at best 7, earns more" in first
+    )
+    (_, single), step = page.answered_offers(numbers(other))
+    assert single.value == "5.85" and step == (
+        "Go by these answers, and not by the model's claim: 7 for everybody brings more than an "
         "offer for each."
     )
     lines = [line.label for line in page.TRIED.lines(numbers(found))]

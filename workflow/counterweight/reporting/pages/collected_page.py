@@ -3,7 +3,6 @@
 from counterweight.numerics.sensitivity import SPAN, TWICE
 from counterweight.reporting import blocks
 from counterweight.reporting.blocks import Card
-from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.sheets import Column, Line, Points, Sheet, in_words, told
 from counterweight.reporting.study_page import Answer
 from counterweight.reporting.wording import (
@@ -599,7 +598,7 @@ def bought_of_offers(numbers):
 
     if not numbers.get(_PLAN, "labels_bought", _BLANK).known:
         return
-    best, claimed, (name, single) = _earned(numbers)
+    best, claimed, (name, _, over) = _earned(numbers)
     if best.known:
         verdict = "" if best.low <= claimed <= best.high else ", which is refuted"
         text = (
@@ -609,10 +608,14 @@ def bought_of_offers(numbers):
             f"model has for the best of those tried, which had said {amount(claimed)}{verdict}"
         )
         if name:
-            told = in_words(single, numbers.measure("revenue_collected"))
-            text += f"; of one offer for all {name} brings most, {told}"
-        yield f"{text}."
-        yield "That rests on the known chances of offers, and on no model."
+            more = in_words(over, numbers.measure("revenue_over_best"))
+            sure = "earns" if over.beyond_chance else "may earn"
+            sure += " more" if over.low > 0 else " less"
+            text += f"; one offer for all, at best {name}, {sure} ({more} each)"
+        yield (
+            f"{text}. That rests on the known chances of offers, and on no model; that answers "
+            "could have come out otherwise, as those of later people will, is counted."
+        )
     else:
         yield (
             f"{number(of('labels_bought'), 0)} answers came back, too few of them to the best "
@@ -633,16 +636,15 @@ def bought_of_offers(numbers):
 
 
 def _earned(numbers):
-    """What the best offers bring by answers and by the model, and the one for all that brings most,
-    its name and an Estimate."""
-    found = {
-        name: numbers.get(_PLAN, "revenue_collected", _BLANK, part=name)
-        for name in _offers(numbers)
-    }
-    best = found.pop("best", Estimate())
-    claimed = numbers.get(_PLAN, "collected_claim", _BLANK, part="best").mean
-    name = max(found, key=lambda one: found[one].mean, default="")
-    return best, claimed, (name, found.get(name))
+    """What the best offers bring by answers and by the model, and the one for all that is least
+    likely to bring less, not the largest value: its name, what it brings, and over the best."""
+
+    def of(name, metric="revenue_collected"):
+        return numbers.get(_PLAN, metric, _BLANK, part=name)
+
+    over = {k: one for k in _offers(numbers) if (one := of(k, "revenue_over_best")).bounded}
+    name = max(over, key=lambda one: over[one].low, default="")
+    return of("best"), of("best", "collected_claim").mean, (name, of(name), over.get(name))
 
 
 def refused_of_offers(numbers):
@@ -655,27 +657,25 @@ def refused_of_offers(numbers):
 
 def answered_offers(numbers):
     """Cards and steps where answers to offers that were drawn have the last word; else None."""
-    best, claimed, (name, single) = _earned(numbers)
+    best, claimed, (name, single, over) = _earned(numbers)
     if not best.known:
         return None
-    measure = numbers.measure("revenue_collected")
     note = f"with the best offers, of people without an answer; the model said {amount(claimed)}"
+    measure = numbers.measure("revenue_collected")
     cards = [Card("Revenue a person, by answers", *told(best, measure), note)]
-    todo = ["Go by these answers"]
-    if not best.low <= claimed <= best.high:
-        todo = ["Go by these answers, and not by the model's claim"]
-    if name:
-        note = f"with {name} for everybody"
+    right = best.low <= claimed <= best.high
+    todo = ["Go by these answers" + ("" if right else ", and not by the model's claim")]
+    if name and over.low > 0:
+        note = f"with {name} for everybody: more than with the best offers, beyond chance"
         cards.append(Card("One offer for all, by answers", *told(single, measure), note))
-        if single.mean >= best.mean:
-            todo.append(f"{name} for everybody brings no less than an offer for each")
+        todo.append(f"{name} for everybody brings more than an offer for each")
     return cards, f"{': '.join(todo)}."
 
 
 def _offers(numbers):
     """The best offers, then each to everybody, from the least."""
     parts = numbers.places("part", _PLAN, "revenue_collected", _BLANK)
-    return sorted(parts, key=lambda one: (one != "best", 0.0 if one == "best" else float(one)))
+    return sorted(parts, key=lambda one: float("-inf") if one == "best" else float(one))
 
 
 def _tried(numbers):
@@ -690,9 +690,11 @@ TRIED = Sheet(
     _tried,
     (
         Column("revenue_collected", target=_BLANK),
+        Column("revenue_over_best", target=_BLANK),
         Column("collected_claim", target=_BLANK, show="mean"),
     ),
     first="Offers",
-    note="Of people without an answer in the table. The best offer for each is of those tried.",
+    note="Of people without an answer in the table, by offers with ten answers. The largest value "
+    "is mostly too high: those over the best offers may be chosen by their intervals.",
     best=False,
 )

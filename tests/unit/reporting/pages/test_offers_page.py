@@ -524,7 +524,7 @@ def test_the_interval_beside_the_claim_is_told_to_be_that_of_the_claim_put_right
     table.to_parquet(tmp_path / "offers.parquet")
     numbers = drawn_records(1.0, True, 0.0, folder=tmp_path)
     numbers.delivered = (True, "")
-    told = "[11.50, 13.50] (the interval of the first sentence) of the best ones"
+    told = "[11.50, 13.50] (the interval above) of the best"
     _, said = pages.at_random(numbers)
     assert told in said
     sentence, cards = pages.in_total(numbers)
@@ -537,9 +537,7 @@ def test_offers_that_were_drawn_at_random_are_told_beside_the_claim():
     assert first is None and "look drawn at random (test of chance p = .2)" in said
     assert "By answers alone the best ones earn 11.00 [10.00, 12.00] where models fitted" in said
     assert "(21) 10.50 [9.500, 11.50], past ones 8.000" in said
-    right = (
-        "expect is 12.50 [11.50, 13.50] of the best ones and 12.00 [11.00, 13.00] of one for all"
-    )
+    right = "expect 12.50 [11.50, 13.50] of the best and 12.00 [11.00, 13.00] of one for all"
     assert f"{right}, a difference of +0.500 [\N{MINUS SIGN}0.500, +1.50]." in said
     first, said = pages.at_random(drawn_records(1.0, True, 1.0))
     assert first.startswith(

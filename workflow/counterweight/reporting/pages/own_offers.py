@@ -338,11 +338,10 @@ def _both_put_right(numbers, gain):
     best, single = (_drawn(numbers, "drawn_doubly_robust", part) for part in ("best", "single"))
     if math.isnan(best.low) or math.isnan(single.low) or not gain:
         return ""
-    led = " (the interval of the first sentence)" if _interval_put_right(numbers) else ""
+    led = " (the interval above)" if _interval_put_right(numbers) else ""
     return (
-        " Put right by answers to offers near them, what models expect is "
-        f"{amount(best.mean)} {_ends_of(best)}{led} of the best ones and {amount(single.mean)} "
-        f"{_ends_of(single)} of one for all, a difference of {gain}."
+        f" Put right by answers, models expect {amount(best.mean)} {_ends_of(best)}{led} of the "
+        f"best and {amount(single.mean)} {_ends_of(single)} of one for all, a difference of {gain}."
     )
 
 

@@ -3,6 +3,7 @@
 import compileall
 import functools
 import hashlib
+import html
 import json
 import multiprocessing
 import os
@@ -169,6 +170,13 @@ class Copy:
             for path in sorted((self.folder / top).rglob("*"))
             if path.is_file() and (not suffixes or path.suffix in suffixes)
         }
+
+
+def read_page(path):
+    """A page and, behind it, what it says: within sentences terms of the glossary are links."""
+    raw = path.read_text(encoding="utf-8")
+    said = re.sub(r"<(style|script|svg).*?</\1>", " ", raw, flags=re.DOTALL)
+    return raw + re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", "", said)))
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from conftest import ROOT
+from conftest import ROOT, read_page
 from counterweight import load
 from own_tables import quick
 
@@ -96,7 +96,7 @@ def test_the_answer_goes_by_the_labels(bought):
     low, high = (known["target_rate", "unlabeled", end] for end in ("low", "high"))
     assert low < known["target_rate", "unlabeled", ""] < high
     assert known["labels_bought", "", ""] == BUDGET and known["labels_refused", "", ""] == 0
-    page = (bought.results / "applicants/report/applicants.html").read_text()
+    page = read_page(bought.results / "applicants/report/applicants.html")
     assert "bought</a> by design" in page or "bought by design" in page
     assert "If labels are missing at random" not in page
     scores = pd.read_csv(bought.results / "applicants/scores.csv").set_index("customer")
@@ -115,7 +115,7 @@ def test_a_larger_plan_goes_on_where_the_smaller_one_ends(bought):
     assert len(more) == BUDGET + 40
     assert more["customer"].tolist()[:BUDGET] == bought.plan_of["customer"].tolist()
     assert more["default"].notna().sum() == BUDGET
-    page = (bought.results / "applicants/report/applicants.html").read_text()
+    page = read_page(bought.results / "applicants/report/applicants.html")
     assert "40 rows of collect.csv are still to be" in page
 
 
@@ -172,7 +172,7 @@ def test_a_judge_is_told_which_events_of_a_log_to_look_at(copied):
     place = copy.results / "transfers"
     labels = pd.read_csv(place / "collect.csv")
     assert len(labels) == 150 and labels["fraud"].isna().all()
-    page = (place / "report/transfers.html").read_text()
+    page = read_page(place / "report/transfers.html")
     assert "150 rows whose reward to buy" in page and "The interval to expect" in page
     truth = pd.Series(np.where(fraud, "yes", "no"), frame["transfer"])
     labels.assign(fraud=labels["transfer"].map(truth)).to_csv(
@@ -186,7 +186,7 @@ def test_a_judge_is_told_which_events_of_a_log_to_look_at(copied):
     told = pd.read_csv(place / "measures.csv").query("metric == 'auc'").set_index("predictions")
     assert (told["low"] < told["value"]).all() and (told["value"] < told["high"]).all()
     assert (told["rows"] == 150 + (frame["fraud"] != "").sum()).all()
-    assert "150 labels were bought by design" in (place / "report/transfers.html").read_text()
+    assert "150 labels were bought by design" in read_page(place / "report/transfers.html")
     assert not copy.plan(*MINE)
 
 
@@ -213,7 +213,7 @@ def test_decisions_by_chance_come_back_with_the_chances_they_were_made_by(copied
     assert told["explore_labels", "6", ""] == pytest.approx(6 * monthly)
     assert 0 < told["explore_cost", "6", ""] < told["explore_most", "6", ""]
     assert told["explore_points", "6", ""] < told["explore_points", "1", ""]
-    page = (place / "report/applicants.html").read_text()
+    page = read_page(place / "report/applicants.html")
     assert "rows that chance has drawn: decide in favour of each of them" in page
     # What to do next goes with it: collect does not.
     assert "Decide in favour of each row of explore.csv" in page and "budget: 200" not in page
@@ -230,7 +230,7 @@ def test_decisions_by_chance_come_back_with_the_chances_they_were_made_by(copied
     assert again["default"].tolist() == known.tolist()
     assert ("explore_most", "6", "") not in after
     assert after["explore_cost", "6", ""] != pytest.approx(first["explore_cost", "6", ""], rel=0.01)
-    page = (place / "report/applicants.html").read_text()
+    page = read_page(place / "report/applicants.html")
     assert "a month, by the outcomes that are there" in page and "odds are three times" not in page
     assert "fill in more outcomes, of whole months" in page and "A plan of more labels" not in page
     rate = truth.set_index("customer")["default"].loc[blank["customer"]].mean()
@@ -281,7 +281,7 @@ def test_numbers_that_cost_are_bought_by_group_and_the_answer_is_near_the_truth(
     for region, own in truth.groupby(blank["region"]):
         at = "mean_by_group_collected", region, ""
         assert told[at] == pytest.approx(own.mean(), abs=4 * errors[at])
-    page = (place / "report/plots.html").read_text()
+    page = read_page(place / "report/plots.html")
     assert "is lower by" in page and "By group, of the rows without an outcome" in page
 
 
@@ -307,7 +307,7 @@ def test_people_are_asked_for_their_group_and_a_filter_has_a_bound_for_them(copi
     told = metrics(copy, "collect", "people")
     assert 0 < told["planned_disclosivity", "", "low"] < told["planned_disclosivity", "", "high"]
     assert told["expected_disclosivity", "75", "plan"] > told["planned_disclosivity", "", ""]
-    page = (place / "report/people.html").read_text()
+    page = read_page(place / "report/people.html")
     assert "300 of the people who told no group" in page and "The bound to expect" in page
     labels = listed.assign(region=listed["person"].map(truth))
     labels.to_csv(copy.folder / "mine/labels.csv", index=False)
@@ -326,7 +326,7 @@ def test_people_are_asked_for_their_group_and_a_filter_has_a_bound_for_them(copi
     base = truth.loc[plan.index].value_counts(normalize=True)
     assert told["collected_at_most", "", ""] >= (groups - base).abs().to_numpy().max()
     assert told["imbalance_collected", "", ""] < told["imbalance_before_collected", "", ""]
-    page = (place / "report/people.html").read_text()
+    page = read_page(place / "report/people.html")
     assert "300 of them who were asked by design" in page and 'href="../filter.md"' in page
     # Two certificates of two kinds of people; the table of the groups and its CSV agree.
     assert "ertificate by who told" in page and "ertificate by who was asked" in page
@@ -394,7 +394,7 @@ def test_people_are_made_offers_and_their_answers_say_what_offers_earn(copied):
     assert (listed["chance"].to_numpy() <= beside["propensity"].to_numpy() + 1e-12).all()
     told = metrics(copy, "collect", "survey")
     assert 0 < told["planned_half_width", "", ""] < told["expected_half_width", "50", "plan"]
-    page = (place / "report/survey.html").read_text()
+    page = read_page(place / "report/survey.html")
     assert "200 people without an answer" in page and "The interval to expect" in page
     # They come where the aid is what they need: as the survey's people did.
     home = new.set_index("applicant").loc[listed["applicant"]]
@@ -413,7 +413,7 @@ def test_people_are_made_offers_and_their_answers_say_what_offers_earn(copied):
     assert told["labels_bought", "", ""] == 190 and told["labels_waiting", "", ""] == 10
     low, high = (told["revenue_collected", "best", end] for end in ("low", "high"))
     assert low < told["collected_claim", "best", ""] < high
-    page = (place / "report/survey.html").read_text()
+    page = read_page(place / "report/survey.html")
     assert "By 190 answers to offers that were drawn" in page and "10 offers of collect.csv" in page
     labels["aid"] = 0.5
     labels.to_csv(copy.folder / "mine/labels.csv", index=False)
@@ -459,7 +459,9 @@ def test_a_filter_of_two_columns_asks_for_both_and_has_one_bound(copied):
         own = truth.loc[plan.index, column]
         groups = pd.crosstab(plan["group"], own, normalize="index")
         shift = (groups - own.value_counts(normalize=True)).abs().to_numpy().max()
-        assert made["collected_at_most", "", ""] >= shift
+        # Whoever those are who refused. Without them the bound of 95 % misses in one of twenty
+        # draws, here in 2 of 28; test_group_plans holds it to the truth over draws.
+        assert made["collected_at_worst", "", ""] >= shift
         shares = [made["share_before_collected", f"{column}={one}", ""] for one in own.unique()]
         assert sum(shares) == pytest.approx(1)
     filled = pd.read_csv(place / "collect.csv").set_index("person")

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from conftest import Copy, copy_of
+from conftest import Copy, copy_of, read_page
 from own_logs import TRUTH
 from own_tables import EXAMPLES, FILES, MINE, example, placed, quick, tables, with_tables, written
 
@@ -84,14 +84,14 @@ def test_partitions_that_are_summed_apart_are_one_log(mine):
             for name in ("in_parts", "parts")
         )
         pd.testing.assert_frame_equal(apart, whole, rtol=1e-12)
-    page = (mine.results / "report" / "in_parts.html").read_text()
+    page = read_page(mine.results / "report" / "in_parts.html")
     assert "Which policy would earn more than the one that made the log?" in page
     assert len(list((mine.results / "in_parts" / "sums").glob("*.parquet"))) == 3
 
 
 def test_pages_are_about_ones_own_tables(mine):
     index = mine.text("results/mine/report.html")
-    pages = {path.stem: path.read_text() for path in (mine.results / "report").glob("*.html")}
+    pages = {path.stem: read_page(path) for path in (mine.results / "report").glob("*.html")}
     assert {*EXAMPLES, "parts"} <= {*pages}
     for name in (*EXAMPLES, "parts"):
         assert f'href="report/{name}.html"' in index
@@ -106,7 +106,7 @@ def test_pages_are_about_ones_own_tables(mine):
 
 def test_a_tilt_reaches_answers_new_rows_the_page_and_the_saved_model(again, mine):
     """What is not known is told from the first sentence on, with a tilt and without."""
-    before = (mine.results / "report" / "lender.html").read_text()
+    before = read_page(mine.results / "report" / "lender.html")
     assert "If labels are missing at random, " in before
     assert "othing in the table can show that" in before
     assert (mine.results / "lender/figures/gamma.svg").exists()
@@ -119,7 +119,7 @@ def test_a_tilt_reaches_answers_new_rows_the_page_and_the_saved_model(again, min
     odds = moved["estimate"] / (1 - moved["estimate"]) * (1 - plain["estimate"])
     factor = odds / plain["estimate"]
     assert factor.between(1, 2).all() and factor.max() > 1.2
-    after = (again.results / "report" / "lender.html").read_text()
+    after = read_page(again.results / "report" / "lender.html")
     assert (
         "If the odds of default = 1 among rows without an outcome are 2 times those of like rows"
         in after
@@ -607,7 +607,7 @@ def test_answers_of_one_table_are_the_rows_of_the_next(tree, tmp_path, drawn):
     measures = pd.read_csv(copy.folder / "results/mine/judged/measures.csv")
     top = measures[measures["top"] == 0.05].squeeze()
     assert top["low"] < 1 < top["high"] and top["rows"] > 100
-    page = (copy.folder / "results/mine/report/judged.html").read_text()
+    page = read_page(copy.folder / "results/mine/report/judged.html")
     assert "Where predictions are highest" in page
     assert "that rows of reward 0 with way = web were kept at the rate 0.2" in page
     (copy.folder / "filter.key").write_text("another secret of some length\n")

@@ -229,14 +229,16 @@ BLANKS = STUDY | {
 def test_blank_outcomes_and_old_decisions(tmp_path):
     frame = blank(people(800), np.random.default_rng(3))
     made, _ = own(tmp_path, ("promised", ""), study=BLANKS, frame=frame, entry=OLD)
-    labels = pd.read_parquet(made.at.labels)
+    # Rows stand in the order of their content: here in that of the table.
+    labels = pd.read_parquet(made.at.labels).sort_values("row", ignore_index=True)
     train = labels["role"] != "test"
     assert (labels["selected"] == frame["hired"].notna()).all()
     assert (labels["y_general"].notna() == (train & frame["hired"].notna())).all()
     made.run("train", "promised")
     records = pd.DataFrame(made.run("evaluate", "promised"))
     records = records[records["target"] == "general"]
-    test, told = frame[~train], pd.read_parquet(made.at.predictions("promised"))
+    told = pd.read_parquet(made.at.predictions("promised")).sort_values("row", ignore_index=True)
+    test = frame[~train]
     decided = told["decision"].to_numpy() > 0
     seen = test["hired"].notna().to_numpy()
     values = records[records["metric"] == "deterministic"].set_index("measure")["value"]

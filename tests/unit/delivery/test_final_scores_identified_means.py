@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from counterweight.delivery.final_scores import Ends, identified_records
 from counterweight.tables.parquet import read_table
+from counterweight.weighting.no_outcomes import Ends, identified_records
 from delivering import delivered, people
 
 pytestmark = pytest.mark.usefixtures("few_trees")

@@ -58,6 +58,8 @@ USEFUL = 0.05
 UNPROMISED = "(certified: false; in a study chosen in place of certified)"
 #: Groups this near to the target need no filter.
 EVEN = 0.005
+#: Ends of an interval: behind the name of a metric, and as kinds of what held-out rows tell.
+_ENDS = {"": "value", "_low": "low", "_high": "high"}
 #: What held-out rows tell of the groups' shares without noise.
 _SHARES = ("share_before", "share_after")
 
@@ -591,12 +593,11 @@ def delivered_records(saved):
         for name, value in _balance(held, c).items()
     ]
     if "alpha" in facts or "chosen" in facts:  # with their intervals, for figures
-        ends = {"": "value", "_low": "low", "_high": "high"}
         records += [
             {"metric": f"{name}{end}", "part": group, "value": held[name, kind, k]}
             for k, group in enumerate(saved.groups)
             for name in _SHARES
-            for end, kind in ends.items()
+            for end, kind in _ENDS.items()
             if (name, kind, k) in held
         ]
     released = dict(enumerate(saved.release if held else ()))
@@ -610,7 +611,6 @@ def delivered_records(saved):
 
 def _balance(held, c):
     """The imbalance of the accepted and of all, and its change, of a column's number, -1 of all."""
-    ends = {"": "value", "_low": "low", "_high": "high"}
     keys = {name: (name, "value", c) for name in ("imbalance_before", "imbalance")}
-    keys |= {f"imbalance_change{end}": ("imbalance_change", k, c) for end, k in ends.items()}
+    keys |= {f"imbalance_change{end}": ("imbalance_change", k, c) for end, k in _ENDS.items()}
     return {name: held[key] for name, key in keys.items() if key in held}

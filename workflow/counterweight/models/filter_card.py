@@ -4,6 +4,11 @@ from html import escape
 
 import numpy as np
 
+#: What to do about groups of too few people to have shares of their own.
+TOO_SMALL = (
+    "They count in the target and in the imbalance: put groups together that are too small to be "
+    "balanced, or leave their people out of the table."
+)
 #: Numbers of accepted people that the card tells candidates for.
 WANTED = (100, 1000, 10000)
 #: Leaves of which the card shows every group; those of the largest share of the accepted.
@@ -295,8 +300,7 @@ def _noise(saved):
         if np.isnan(saved.base).any():
             text += (
                 " So are those of groups of so few in all, and of the next smallest beside one "
-                "alone. They count in the target and in the imbalance: put groups together that "
-                "are too small to be balanced, or leave their people out of the table."
+                f"alone. {TOO_SMALL}"
             )
     return text.strip()
 

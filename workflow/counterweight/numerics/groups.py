@@ -259,17 +259,13 @@ def _directions(off, spread, reach):
     length = np.linalg.norm(ways, axis=1)
     ways = ways[length > 0] / length[length > 0, None]
     nearest = np.maximum(ways @ off, 0.0)[:, None] * ways
-    near = np.linalg.norm(off - nearest, axis=1) <= reach * _widest(spread) + 1e-12
+    near = np.linalg.norm(off - nearest, axis=1) <= reach * np.sqrt(max(size[-1], 0.0)) + 1e-12
     near[0] = True
     return ways[near]
 
 
 def _along(ways, spread):
     return ((ways @ spread) * ways).sum(axis=1)
-
-
-def _widest(spread):
-    return float(np.sqrt(max(np.linalg.eigvalsh(spread)[-1], 0.0)))
 
 
 def target_shares(target, groups, sizes):

@@ -93,6 +93,17 @@ class Adjusted:
         """
         return self._balance.copy()
 
+    def worst(self):
+        """What has the largest difference left, in print, and its line of `balance`.
+
+        Returns
+        -------
+        name : str
+        line : pandas.Series
+        """
+        line = self._balance.loc[self._balance["after"].abs().idxmax()]
+        return line["column"] + (f" = {line['level']}" if line["level"] else ""), line
+
     def mean(self, column, *, equals=None, level=0.95, fixed_target=False):
         """Weighted mean of a column for the target, with a standard error.
 
@@ -158,8 +169,7 @@ class Adjusted:
         """What was reached, at what price, and what the target has that the sample lacks."""
         n, table = len(self.weights), self._balance
         stands = "known margins" if self._target_rows is None else f"{self._target_rows:,} rows"
-        worst = table.loc[table["after"].abs().idxmax()]
-        name = worst["column"] + (f" = {worst['level']}" if worst["level"] else "")
+        name, worst = self.worst()
         lines = [
             f"{n:,} rows stand for {stands} by {METHODS[self.method]}, over "
             f"{table['column'].nunique()} columns.",

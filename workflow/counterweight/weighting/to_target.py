@@ -230,11 +230,9 @@ def describe_to_target(adjusted, raw):
 
 def _missed(adjusted):
     """That the weights stop short of margins, "" where they meet them."""
-    table = adjusted.balance()
-    worst = table.loc[table["after"].abs().idxmax()]
+    name, worst = adjusted.worst()
     if abs(worst["after"]) <= MISSED:
         return ""
-    name = worst["column"] + (f" = {worst['level']}" if worst["level"] else "")
     return (
         f"The margins are not met: with the largest weights that are allowed, {name} is "
         f"{worst['adjusted']:.4g} on average for the {worst['target']:.4g} asked, so the answer is "

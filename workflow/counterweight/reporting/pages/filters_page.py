@@ -2,7 +2,7 @@
 
 import math
 
-from counterweight.models.filter_card import lower_bound, no_gain, one_worse
+from counterweight.models.filter_card import TOO_SMALL, lower_bound, no_gain, one_worse
 from counterweight.reporting.blocks import Card
 from counterweight.reporting.numbers import Estimate, results_table
 from counterweight.reporting.pages import collected_page
@@ -589,8 +589,7 @@ def _untold_groups(numbers):
         yield (
             f"Shares of {few} of {sum(1 for _ in groups_of(numbers))} groups are not told, since "
             f"one of them has fewer than {least} people (min_cell_count); the CSV leaves them out. "
-            "They count in the target and in the imbalance: put groups together that are too small "
-            "to be balanced, or leave their people out of the table."
+            f"{TOO_SMALL}"
         )
 
 

@@ -371,6 +371,8 @@ def test_mistakes_are_refused():
         ((y, chances, np.zeros(len(y), bool), p), "two at least"),
         ((y, chances, mask, p[:-1]), "predict every row"),
         ((y, chances, mask), "needs predictions"),
+        ((y, chances, np.where(mask, "yes", "no"), p), "marks of rows bought must be numbers"),
+        ((y, chances, np.where(mask, 1, np.nan), p), "are neither, the first is nan"),
     ):
         with pytest.raises(CounterweightError, match=words):
             collected_mean(*told)

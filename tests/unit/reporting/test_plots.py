@@ -85,6 +85,39 @@ def test_overlap_has_both_parts_in_the_bins_of_their_chances():
     assert legend(ax) == ["labeled", "without a label"]
 
 
+@pytest.mark.parametrize(
+    ("chance", "labeled", "told"),
+    [
+        ([0.2, 0.7], ["no", "yes"], "marks of labeled rows must be numbers, not text"),
+        ([0.2, 0.7], [np.nan, 1], "1 of 2 are neither, the first is nan"),
+        ([0.2, np.nan], [False, True], "1 of 2 chances of a label are missing"),
+        ([0.2, 2.1], [False, True], "1 of 2 chances of a label are missing, or not from 0 to 1"),
+    ],
+)
+def test_overlap_drops_no_row_and_takes_no_text_for_a_label(chance, labeled, told):
+    with pytest.raises(CounterweightError, match=told):
+        plots.overlap(chance, labeled)
+    marks = pd.Series([False, True], dtype="boolean")
+    assert len(plots.overlap([0.2, 0.7], marks, bins=5).patches) == 10
+
+
+class OtherModel:
+    """With what some figures ask of a model, and all of none."""
+
+    acceptance = expected = None
+
+
+@pytest.mark.parametrize("name", counterweight.NAMES["plots"])
+def test_what_a_figure_is_not_of_is_refused_in_a_sentence(name):
+    if name in ("overlap", "weights", "calibration"):  # of arrays
+        return
+    more = [pd.DataFrame({"age": [30]})] if name == "price_revenue" else []
+    with pytest.raises(CounterweightError, match="is drawn of .*, not of OtherModel.$"):
+        getattr(plots, name)(OtherModel(), *more)
+    with pytest.raises(CounterweightError, match="is drawn of .*this frame has no [a-z]"):
+        getattr(plots, name)(pd.DataFrame({"age": [30]}), *more)
+
+
 def test_weights_are_summed_from_the_heaviest_on():
     ax = plots.weights([3, 1, 0])
     line = ax.lines[0]

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.metrics import metric_of
+from counterweight.numerics.checks import as_marks
 from counterweight.numerics.designs import fixed_parts
 from counterweight.numerics.estimate import UNBOUNDED, Estimate, mean_interval, shape_of
 from counterweight.numerics.linear import expit, logit
@@ -73,7 +74,7 @@ def bought_rows(
     Where `binary` does not say whether the outcome is a class, it is taken for one if all labels
     bought are 0 or 1 and all predictions are chances.
     """
-    bought = np.asarray(bought, bool)
+    bought = as_marks(bought, "marks of rows bought")
     rows, at = len(bought), np.flatnonzero(bought)
     y, pi = np.asarray(outcome, float), np.asarray(chances, float)
     if y.shape != (rows,) or pi.shape != (rows,):

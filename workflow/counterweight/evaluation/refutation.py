@@ -16,6 +16,7 @@ from scipy.optimize import brentq
 from scipy.special import log_expit, ndtri
 
 from counterweight.evaluation.collected import NEAREST, assisting_model, bought_rows, collected_mean
+from counterweight.numerics.checks import as_marks
 from counterweight.numerics.estimate import Estimate
 from counterweight.numerics.linear import expit, fit_logistic, logit
 from counterweight.numerics.sensitivity import step_bounds
@@ -261,7 +262,7 @@ def refusal_bounds(
     ----------
     Manski (2003), and `counterweight.numerics.sensitivity` for Γ.
     """
-    y, drawn = np.asarray(outcome, float), np.asarray(bought, bool)
+    y, drawn = np.asarray(outcome, float), as_marks(bought, "marks of rows drawn")
     answered = drawn & np.isfinite(y)
     told = bought_rows(y, chances, answered, predicted, design, None, binary)
     asked = {"design": design, "binary": told.binary, "level": level}

@@ -155,6 +155,18 @@ def as_numbers(values, what):
         raise CounterweightError(f"The {what} must be numbers, not text: {error}.") from error
 
 
+def as_marks(values, what):
+    """Marks of rows, such as which have a label, as a bool array; text and blanks are refused."""
+    marks = as_numbers(values, what)
+    wrong = ~np.isin(marks, (0, 1))
+    if wrong.any():
+        raise CounterweightError(
+            f"The {what} must be true or false (1 or 0): {int(wrong.sum())} of {marks.size} are "
+            f"neither, the first is {float(marks[wrong][0]):g}."
+        )
+    return marks.astype(bool)
+
+
 def checked_rows(X, feature_names=None, empty=False):
     """Rows as a float matrix; without any row only if `empty`."""
     return finite_rows(number_table(X, empty), feature_names)

@@ -14,9 +14,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
-from counterweight.errors import CounterweightError
+from counterweight.errors import CounterweightError, listed
 from counterweight.evaluation.metrics import probabilities
-from counterweight.numerics.checks import as_numbers, checked_weights
+from counterweight.numerics.checks import as_marks, as_numbers, checked_weights
 from counterweight.numerics.estimate import ratio_mean
 from counterweight.numerics.ranking import bin_rows
 from counterweight.reporting.charts import forms
@@ -65,14 +65,19 @@ class _Drawn:
         return self.look.__exit__(*error)
 
 
-def _frame(table, needed, what):
-    """A frame with the columns that are drawn."""
-    missing = [name for name in needed if name not in getattr(table, "columns", ())]
-    if missing:
-        raise CounterweightError(
-            f"{what} needs a frame with {', '.join(needed)}: {missing} is not there."
-        )
-    return table
+def _given(given, needed, what, source):
+    """What is drawn, where it has what is `needed` of it; `source` says where that comes from.
+
+    A frame has columns; of anything else the attributes are asked.
+    """
+    if isinstance(given, pd.DataFrame):
+        if missing := [name for name in needed if name not in given.columns]:
+            raise CounterweightError(
+                f"{what} is drawn of {source}: this frame has no {listed(missing)}."
+            )
+    elif not all(hasattr(given, name) for name in needed):
+        raise CounterweightError(f"{what} is drawn of {source}, not of {type(given).__name__}.")
+    return given
 
 
 def love_plot(balance: object, *, most: int = 15, ax: Axes | None = None) -> Axes:
@@ -99,8 +104,11 @@ def love_plot(balance: object, *, most: int = 15, ax: Axes | None = None) -> Axe
     >>> love_plot(balance).get_xlabel()
     'Absolute standardised difference'
     """
-    table = balance.balance() if hasattr(balance, "balance") else balance
-    table = _frame(table, ("column", "level", "before", "after"), "A love plot")
+    source = "what `Sample.adjust` gives, or its balance()"
+    table = balance
+    if not isinstance(balance, pd.DataFrame):
+        table = _given(balance, ["balance"], "A love plot", source).balance()
+    _given(table, ("column", "level", "before", "after"), "A love plot", source)
     sizes = table[["before", "after"]].abs()
     order = sizes["before"].sort_values(ascending=False, kind="stable").index[:most]
     table, sizes = table.loc[order], sizes.loc[order]
@@ -129,7 +137,7 @@ def overlap(
     ----------
     chance : array (n,)
         p(labeled given x), as of `selection_probabilities`.
-    labeled : array (n,) of bool
+    labeled : array (n,) of bool, or of 0/1
     bins : int
     ax : matplotlib.axes.Axes, optional
 
@@ -144,11 +152,16 @@ def overlap(
     >>> [round(bar.get_height()) for bar in ax.patches if bar.get_height() > 0]
     [50, 50]
     """
-    chance, labeled = as_numbers(chance, "chance"), np.asarray(labeled, bool)
+    chance, labeled = as_numbers(chance, "chances"), as_marks(labeled, "marks of labeled rows")
     if chance.shape != labeled.shape:
         raise CounterweightError(
             f"There are {len(chance)} chances and {len(labeled)} rows that have a label or none: "
             "give one each."
+        )
+    if wrong := int((~((chance >= 0) & (chance <= 1))).sum()):
+        raise CounterweightError(
+            f"{wrong} of {len(chance)} chances of a label are missing, or not from 0 to 1: such "
+            "rows stand in no bar. Give chances, as selection_probabilities makes them."
         )
     edges = np.linspace(0, 1, bins + 1)
     middles = (edges[:-1] + edges[1:]) / 2
@@ -183,7 +196,8 @@ def weights(values: ArrayLike, *, ax: Axes | None = None) -> Axes:
     >>> weights([1, 1, 1, 5]).get_title(loc="left")
     'Worth 2.29 of 4 rows; the largest is 2.5 times the mean'
     """
-    values = np.sort(checked_weights(values, len(values)))[::-1]
+    values = as_numbers(values, "weights")
+    values = np.sort(checked_weights(values, values.size))[::-1]
     share = np.append(0, np.cumsum(values)) / values.sum()
     effective = values.sum() ** 2 / (values @ values)
     most = values[0] / values.mean()
@@ -279,11 +293,11 @@ def gamma_curve(answers: object, *, measure: str = "swept_rate", ax: Axes | None
     >>> ax.lines[0].get_ydata().tolist()
     [30.0, 20.0]
     """
-    table = _frame(
-        getattr(answers, "metrics", answers),
-        ("metric", "source", "target", "setting", "variable", "value"),
-        "A curve by Γ",
-    )
+    what, source = "A curve by Γ", "what missing_outcomes gives, or its metrics"
+    table = answers
+    if not isinstance(answers, pd.DataFrame):
+        table = _given(answers, ["metrics"], what, source).metrics
+    _given(table, ("metric", "source", "target", "setting", "variable", "value"), what, source)
     table = table[(table["metric"] == measure) & (table["source"] == "delivered")]
     if table.empty:
         raise CounterweightError(f"Nothing was swept of {measure!r}: choose another measure.")
@@ -336,7 +350,9 @@ def policy_values(values: pd.DataFrame, estimator: str = "", *, ax: Axes | None 
     >>> [label.get_text() for label in policy_values(values).get_yticklabels()]
     ["the log's own", 'new']
     """
-    table = _frame(values, ("policy", "estimator", "value", "low", "high"), "A figure of policies")
+    needed = ("policy", "estimator", "value", "low", "high")
+    source = "values.csv, or the values of a SavedValues"
+    table = _given(values, needed, "A figure of policies", source)
     own = table["estimator"] == "mean"
     if estimator:
         table = table[own | (table["estimator"] == estimator)]
@@ -385,6 +401,7 @@ def price_revenue(
     >>> [round(float(value), 6) for value in ax.lines[0].get_ydata()]
     [1.6, 2.5, 1.6]
     """
+    _given(saved, ("scale", "acceptance"), "Revenue by price", "a SavedOffers")
     scale = saved.scale
     offers = (
         np.linspace(scale.low, scale.high, 41)
@@ -430,6 +447,8 @@ def accepted_shares(saved: object, *, ax: Axes | None = None) -> Axes:
     >>> sorted(round(float(line.get_xdata()[0])) for line in ax.lines if line.get_marker() == "o")
     [20, 40, 60, 80]
     """
+    needed = ("groups", "base", "target", "mass", "acceptance", "shares")
+    _given(saved, needed, "A figure of groups", "a SavedFilter")
     taken = saved.mass * saved.acceptance
     if not taken.sum() > 0:
         raise CounterweightError("The filter accepts nobody, so that no share can be drawn.")
@@ -483,6 +502,7 @@ def leaf_shifts(saved: object, alpha: float | None = None, *, ax: Axes | None = 
     >>> leaf_shifts(saved, 0.1).get_title(loc="left")
     'At most 0.05 on rows of the fit, with a limit of 0.1'
     """
+    _given(saved, ("groups", "shifts", "mass"), "A figure of leaves", "a SavedFilter")
     shifts = saved.shifts[saved.mass > 0]
     title = f"At most {np.nanmax(np.abs(shifts)):.3g} on rows of the fit"
     found = getattr(saved, "held", {}).get(("disclosivity", "value", -1))
@@ -520,7 +540,7 @@ def promised_rates(saved: object, *, ax: Axes | None = None) -> Axes:
     >>> promised_rates(SimpleNamespace(promises=[told])).get_title(loc="left")
     '0 of 1 promises kept by decisions'
     """
-    told = saved.promises
+    told = _given(saved, ["promises"], "A figure of promises", "a SavedClassifier").promises
     if not told:
         raise CounterweightError("The classifier has no promises: there is nothing to draw.")
     kept = sum(one["excess_decided"] <= 1e-6 for one in told)
@@ -558,8 +578,11 @@ def label_budget(plan: object, *, ax: Axes | None = None) -> Axes:
     >>> label_budget(expected).lines[0].get_xdata().tolist()
     [50.0, 200.0]
     """
-    table = plan if isinstance(plan, pd.DataFrame) else plan.expected()
-    table = _frame(table, ("budget", *LINES), "A figure of budgets")
+    what, source = "A figure of budgets", "a plan that collect() of a saved model gives"
+    table = plan
+    if not isinstance(plan, pd.DataFrame):
+        table = _given(plan, ("expected", "with_labels"), what, source).expected()
+    _given(table, ("budget", *LINES), what, source)
     with _Drawn(ax, "The interval to expect", "Labels", "Half-width of the 95 % interval") as panel:
         for column, (name, look) in LINES.items():
             panel.line(name, zip(table["budget"], table[column], strict=True), look, bars=False)

@@ -492,7 +492,7 @@ def plan_deliver(plan, study, at):
 def deliver(job):
     from counterweight.delivery.final_filters import delivered_records, final_filter
     from counterweight.delivery.saved_filters import decided
-    from counterweight.models.filter_card import card
+    from counterweight.models.filter_card import TOO_SMALL, card
     from counterweight.numerics.coins import key_of_seed, own_key
     from counterweight.tables import parquet
     from counterweight.tables.saved_form import write_answers
@@ -505,11 +505,10 @@ def deliver(job):
     few = [name for name, share in zip(saved.groups, saved.base, strict=True) if share != share]
     if few:
         job.log.warning(
-            "Groups of fewer than %g people in the fit are among %s. They count in the target and "
-            "in the imbalance all the same: put groups together that are too small to be balanced, "
-            "or leave their people out of the table.",
+            "Groups of fewer than %g people in the fit are among %s. %s",
             saved.facts["min_cell_count"],
             listed(few),
+            TOO_SMALL,
         )
     if hasattr(job.output, "card"):
         parquet.write_text(job.output.card, card(saved, own=hasattr(job.output, "csv")))

@@ -615,6 +615,7 @@ def _shown(job, facts, records):
 
     from counterweight.evaluation.cross_validation import over_draws
     from counterweight.labeling.missing_outcomes import OutOfFold
+    from counterweight.labeling.outcome_rules import value_in_words
 
     given, paths, binary = job.given, job.input, bool(facts["names"])
     answer, delivered, far = {}, None, False
@@ -623,7 +624,8 @@ def _shown(job, facts, records):
             answer[one.get("variable", "")] = one["value"]
         delivered = one["part"] if one["metric"] == "delivered" else delivered
         far = far or one["metric"] == "unsupported_headline" and bool(one["value"])
-    what = f"{facts['outcome']} = {facts['classes'][1]}" if binary else f"mean {facts['outcome']}"
+    outcome = facts["outcome"]
+    what = f"{outcome} = {value_in_words(facts)}" if binary else f"mean {outcome}"
     what += f", {_WHOSE.get(given['target'], given['target'])}" + ", bounds" * far
     told = {what: [binary, *(answer.get(end, math.nan) for end in ("", "low", "high"))]}
     if not (facts["tilt"] or facts.get("collected")):

@@ -254,12 +254,16 @@ def test_no_interval_leaves_out_its_number_nor_goes_beyond_bounds(run, kind):
         assert not unit or value[0] in "+−" or 0 <= low <= high <= 100
 
 
+#: How a card names a mean over known outcomes and estimates together.
+BOTH = "known and estimated"
+
+
 def test_blanks_are_one_number_a_name(run):
     page, scores = Shown(run, "lender"), csv(run, "lender", "scores")
     blank = pd.read_csv(run("lender").folder / "mine/applicants.csv")["default"].isna().to_numpy()
     everyone = percent(scores["estimate"].mean())
     assert f"The mean of its column estimate over all is {everyone}." in page.text
-    cards = [value for label, value in page.cards if label == "default = 1, estimated"]
+    cards = [page.card(f"default = 1, {how}") for how in ("estimated where blank", BOTH)]
     assert cards[0].startswith(percent(scores["estimate"][blank].mean()))
     assert cards[1].startswith(everyone)
     for value in cards:
@@ -287,7 +291,7 @@ def test_blanks_are_one_number_a_name(run):
 
 def test_bought_labels_are_one_number_a_name(run):
     page = Shown(run, "loans")
-    for part, whom in (("unlabeled", "the"), ("", "all")):
+    for part, whom, how in (("unlabeled", "the", "estimated where blank"), ("", "all", BOTH)):
         place = {"target": "general", "part": part}
         known = [
             measured(run, "loans", "delivered", "target_rate", variable=end, **place)
@@ -295,8 +299,8 @@ def test_bought_labels_are_one_number_a_name(run):
         ]
         told = f"{percent(known[0])} {interval(*(100 * one for one in known[1:]), 1)}"
         assert told in page.answer
-        cards = [value for label, value in page.cards if label == "default = 1, estimated"]
-        assert any(value.startswith(told) and whom in value for value in cards)
+        card = page.card(f"default = 1, {how}")
+        assert card.startswith(told) and whom in card
     labels = pd.read_csv(run("loans").folder / "mine/labels.csv")["default"].notna().sum()
     assert page.card("Labels bought").startswith(str(labels))
 

@@ -50,7 +50,10 @@ def test_what_combines_the_others_is_delivered_where_there_is_one():
     for at, size in ((2, 0.3), (3, 0.305)):
         tested.draws[at] = tested.y + size * rng.normal(size=(2, ROWS))
     _, why = chosen_method(tested, METHODS | COMBINED)
-    assert "Trees has a smaller" in why[0] and why[1] == "That is within chance."
+    assert (
+        "Trees has a smaller" in why[0]
+        and why[1] == "That is within chance for the best of 3 fits."
+    )
 
 
 def test_what_is_asked_for_is_delivered():

@@ -477,7 +477,7 @@ def beside_parts(tested, labels, combined):
     found = better(named[best], own, tested.weight, tested.group, level)
     if not found.gain.value > 0:
         return []
-    told = "is within chance."
+    told = f"is within chance for the best of {len(named)} fits."
     if found.gain.low > 0:
         told = f"is beyond chance: study: {{deliver: {{method: {best}}}}} delivers it alone."
     return [found.sentence(labels[best], "what is combined", called), f"That {told}"]

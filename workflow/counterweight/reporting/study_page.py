@@ -470,7 +470,7 @@ HOLDS = {
     "measures": "How good each column of predictions is.",
     "comparisons": "Every two of them, on the same rows.",
     "accepted": "Who is accepted.",
-    "collect": "The rows whose label or group to ask for, each with the chance by which it was drawn.",
+    "collect": "The rows to ask about next, each with the chance by which it was drawn.",
     "plan": "The plan of these rows, for when their answers are back.",
     "explore": "The rows to decide in favour of, which chance has drawn, each with its chance.",
     "filter": "The filter itself, for new people (docs/filter_format.md).",

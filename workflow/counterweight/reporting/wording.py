@@ -51,8 +51,8 @@ def amount(value, figures=4, sign=False):
 
 
 def as_written(value):
-    """A value as tables have it: what YAML takes for true was a yes."""
-    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
+    """A value as answers have it: what YAML and tables take for true is a yes, however spelled."""
+    return {"true": "yes", "false": "no"}.get(str(value).lower(), value)
 
 
 def total(value):
@@ -102,8 +102,8 @@ def option_name(option):
 
 
 def count(amount, noun, plural=None):
-    """``1 method``, ``2 methods``."""
-    return f"{amount} {noun if amount == 1 else plural or noun + 's'}"
+    """``1 method``, ``2,000 methods``."""
+    return f"{number(amount, 0)} {noun if amount == 1 else plural or noun + 's'}"
 
 
 def splits(holding, failing):

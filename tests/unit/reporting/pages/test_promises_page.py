@@ -111,6 +111,11 @@ def promised_study():
     return plan, metrics_table("mine", "ramp", records).to_pandas(), texts
 
 
+def whole(found):
+    """What a page says first, with the sentences below it."""
+    return " ".join((found.sentence, *found.more))
+
+
 def test_a_page_begins_with_each_promise():
     plan, metrics, texts = promised_study()
     numbers = StudyNumbers("mine", plan, metrics)
@@ -165,9 +170,9 @@ def test_test_rows_are_told_by_what_promises_say_and_the_delivered_model_beside_
         turned = metrics.copy()
         turned.loc[splits & metrics["target"].eq("train"), "value"] = -over
         numbers = StudyNumbers("mine", own, pd.concat([turned, fit], ignore_index=True))
-        sentence, cards = promises_page.promise_answer(numbers, "ramp")
+        sentence, more, cards = promises_page.promise_answer(numbers, "ramp")
         assert ("No classifier that was tried keeps" in sentence) != kept
-        assert ("On the rows of its fit it keeps 1 of 2" in sentence) != kept
+        assert ("On the rows of its fit it keeps 1 of 2." in more) != kept
         card = next(card for card in cards if card.label.endswith("decisions, rows of the fit"))
         assert card.value == f"{1 + kept} of 2"
         assert next(promises_page.next_steps(numbers, "ramp")).startswith("Decide as") == kept
@@ -181,10 +186,13 @@ LOOSER = LEVEL | {"fit_certified": 0.0, "fit_shown": 0.25}
     ("known", "sentence"),
     [
         ({}, None),
-        (LEVEL | {"fit_certified": 1.0}, "is certified at 90 % by cross-fitting: rows judged by"),
+        (
+            LEVEL | {"fit_certified": 1.0},
+            "That is shown by cross-fitting, by rows judged by fits that did not see them",
+        ),
         (
             LEVEL | {"fit_certified": 1.0, "fit_held_out": 0.3},
-            "is certified at 90 %: held-out rows, which had no say in the fit, show",
+            "That is shown by held-out rows, which had no say in the fit.",
         ),
         (
             LOOSER | {"fit_needed": 5234.0},
@@ -206,8 +214,14 @@ def test_a_page_says_whether_what_is_given_away_is_certified(known, sentence):
     if records:
         told = metrics_table("mine", "delivered", records).to_pandas()
         metrics = pd.concat([metrics, told], ignore_index=True)
-    found = PAGE.answer(StudyNumbers("mine", plan, metrics)).sentence
-    assert sentence in found if sentence else "certif" not in found
+    found = PAGE.answer(StudyNumbers("mine", plan, metrics))
+    assert sentence in whole(found) if sentence else "certif" not in whole(found)
+    certified = known.get("fit_certified")
+    begins = "The classifier with promises is certified at 90 % to keep all 2 promises for new rows"
+    assert found.sentence.startswith(begins) == (certified == 1)
+    assert ("; the delivered model is not certified at 90 %." in found.sentence) == (certified == 0)
+    # One number of what is kept: a certificate is not followed by what fewer rows leave open.
+    assert ("keeps 2 of 2 promises by the estimates" in found.sentence) != (certified == 1)
 
 
 ROWS = {"coverage(women)": 47, "coverage(men)": 900, "churn(everyone)": 947}
@@ -265,8 +279,46 @@ def test_a_page_names_the_group_that_holds_a_promise_up(known, moved, sentence):
     place = {"target": "general", "rows": 2000}
     told = metrics_table("mine", "delivered", [place | one for one in records])
     numbers = StudyNumbers("mine", plan, pd.concat([metrics, told.to_pandas()], ignore_index=True))
-    found = PAGE.answer(numbers).sentence
-    assert sentence in found if sentence else "is a rate of" not in found
+    found = PAGE.answer(numbers)
+    assert sentence in whole(found) if sentence else "is a rate of" not in whole(found)
+    assert "is a rate of" not in found.sentence
+
+
+@pytest.mark.parametrize("certified", [1.0, 0.0])
+def test_the_error_told_of_a_delivered_rule_is_its_own_where_rows_judged_it(certified):
+    known = {"confidence": 0.9, "judges": 600.0, "stable": 1.0, "held_out": 0.0, "behind": 0.0}
+    known |= {"certified": certified, "cost": 0.378, "constant": 0.5, "free": 0.5}
+    known |= {"constant_chance": 1.0, "constant_keeps": 1.0, "free_chance": 1.0}
+    numbers, _ = delivered(**known)
+    found = PAGE.answer(numbers)
+    assert found.sentence.endswith("; its error is 37.8 % on the rows that judged it.")
+    # That of the splits, whose fits are others, is told as theirs.
+    splits = found.more[1] if certified else found.sentence
+    assert "they err in 20.1 % [19.9, 20.3] of the test rows" in splits
+
+
+def test_of_many_open_promises_the_first_sentence_has_the_number_and_the_next_the_names():
+    plan, metrics, _ = promised_study()
+    texts = [f"coverage(women) <= 0.{j} * coverage(men)" for j in (5, 6, 7, 8)]
+    plan["methods"][-1]["options"]["constraints"] = texts
+    excess = metrics["metric"].str.startswith("promise_")
+    parts = [
+        metrics[excess & metrics["part"].eq("1")].assign(part=str(j)) for j in range(len(texts))
+    ]
+    numbers = StudyNumbers("mine", plan, pd.concat([metrics[~excess], *parts], ignore_index=True))
+    found = PAGE.answer(numbers)
+    assert not any("are those of" in text for text in found.more)
+    assert "0 of 4 can be shown kept at 95 % (4 undecided); they err" in found.sentence
+    assert found.more[0].startswith(f"Undecided by held-out rows: {texts[0]}, {texts[1]}, ")
+
+
+def test_a_promise_that_stands_for_several_is_named_with_their_number():
+    plan, metrics, _ = promised_study()
+    own = plan["methods"][-1]["options"]["constraints"] = ["parity(women, men, 1, 0.02)"]
+    numbers = StudyNumbers("mine", plan, metrics)
+    found = PAGE.answer(numbers)
+    assert "keeps 2 of 2 promises" in found.sentence
+    assert f"The 2 promises are those of {own[0]}." in found.more
 
 
 def test_of_two_repeats_what_holds_a_promise_up_is_one_that_is_missed_or_none():
@@ -284,10 +336,10 @@ def test_of_two_repeats_what_holds_a_promise_up_is_one_that_is_missed_or_none():
         moved.loc[excess, "value"] -= 0.05
         moved.loc[excess & (metrics["part"] == part), "value"] += 0.2
         numbers = StudyNumbers("mine", plan, pd.concat([moved, told], ignore_index=True))
-        found = PAGE.answer(numbers).sentence
-        assert "0 of 2 can be shown kept" in found
+        found = PAGE.answer(numbers)
+        assert "0 of 2 can be shown kept" in found.sentence
         held = f"What holds this up is {missed}: "
-        assert held in found if missed else "holds this up" not in found
+        assert held in found.more[0] if missed else "holds this up" not in whole(found)
 
 
 def test_what_promised_rates_are_among_rows_without_outcome_is_told_with_them():
@@ -299,8 +351,8 @@ def test_what_promised_rates_are_among_rows_without_outcome_is_told_with_them():
     for known in (records, []):
         told = measured("mine", delivered=[place | one for one in known]) if known else None
         numbers = StudyNumbers("mine", plan, pd.concat([metrics, told], ignore_index=True))
-        said = promises_page.promise_answer(numbers, "ramp")[0]
-        assert said.endswith(
+        _, more, _ = promises_page.promise_answer(numbers, "ramp")
+        assert " ".join(more).endswith(
             "the 900 of 2,000 rows that have one: recall(women) is 0.707 among these. Among all "
             "rows it is 0.580, by the chances of scores.csv, if outcomes are missing at random."
         ) == bool(known)
@@ -322,9 +374,10 @@ def test_a_rule_behind_one_that_looks_at_nobody_is_the_first_sentence_of_the_pag
             "which keeps all promises, too, has 47.2 %. "
         )
         assert found.sentence.startswith(said) == bool(behind)
-        cards = [(card.label, card.value) for card in found.cards[:3]]
+        cards = [(card.label, card.value) for card in found.cards[:4]]
         assert cards[0][0] == "Error by decisions, held-out rows"
         assert cards[1:] == [
+            ("Error of the delivered decisions", "62.1 %"),
             ("Error of a yes to 45 % of the people, drawn at random", "47.2 %"),
             ("Error of a no to everybody", "22.0 %"),
         ]
@@ -443,9 +496,9 @@ def test_promises_that_are_kept_in_part_are_counted_on_the_rows_of_the_fit_too()
     broken = metrics["part"].eq("1") & metrics["metric"].str.startswith("promise_excess")
     metrics.loc[broken, "value"] = 0.2
     numbers = StudyNumbers("mine", plan, metrics)
-    sentence, cards = promises_page.promise_answer(numbers, "ramp")
+    sentence, more, cards = promises_page.promise_answer(numbers, "ramp")
     assert "keeps 1 of 2 promises" in sentence and f"(broken: {texts[1]})" in sentence
-    assert sentence.endswith("On the rows of its fit it keeps 1 of 2.")
+    assert more == ("On the rows of its fit it keeps 1 of 2.",)
     notes = {card.label: card.note for card in cards}
     assert notes["Promises kept by decisions, rows of the fit"] == "1 broken"
     held = "Promises kept by decisions, held-out rows"
@@ -454,7 +507,7 @@ def test_promises_that_are_kept_in_part_are_counted_on_the_rows_of_the_fit_too()
     assert over.mean == pytest.approx(0.2)
     # Of one's own table cards are about what is decided, and chances stay in the sheet.
     own = StudyNumbers("mine", plan | {"source": "own"}, metrics)
-    assert len(promises_page.promise_answer(own, "ramp")[1]) == len(cards) - 2
+    assert len(promises_page.promise_answer(own, "ramp")[2]) == len(cards) - 2
     # What no classifier keeps even there leads, and nobody is told to decide by it.
     missed = f"{texts[1]} (missed by 0.200)"
     begins = f"No classifier that was tried keeps {missed} on the rows of its fit: ask for less"

@@ -295,7 +295,8 @@ def test_one_method_of_ones_own_has_a_page():
     )
     page = paged(plan, metrics)
     assert page.lead.startswith("Does Ramp keep the limit on coverage ratio, old to young")
-    assert "in the one setting that binds; test rows break it significantly, and" in text(page)
+    kept = "keep what is requested (coverage ratio, old to young); test rows break it significantly"
+    assert kept in text(page)
     assert cells(page, HELD, "Ramp")["Limit broken by, test"].text == "+4.8 %"
     assert cells(page, HELD, "Ramp")["Error, test"].text == "21.0 %"
 

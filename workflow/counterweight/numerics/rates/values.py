@@ -149,7 +149,7 @@ def deployed_positive(data, rows, where):
     if missing.any():
         raise UndefinedRate(
             f"{where}: the deployed model has no score for {int(missing.sum())} of {len(rows)} "
-            f"rows (first: row {rows[np.argmax(missing)]}); leave them out of the data set."
+            "rows: fill in its column there, or leave these rows out of the table."
         )
     return scores > 0
 

@@ -477,7 +477,7 @@ def draw_groups(study):
     if not known:
         return forms.blank("No filter of this study was measured.")
     names = [name for _, name, *_ in known]
-    canvas, panel = forms.one_panel(names, "Share of the people, %")
+    canvas, panel = forms.one_panel(names, "Share of the people, %", 2)
     for place, (_, _, first, after, wanted) in enumerate(known):
         panel.link(place, (first.mean, after.mean))
         panel.dot(place - 0.1, "among all", first, forms.BOUND, key=True)

@@ -354,9 +354,9 @@ class Canvas:
         self.panels = [[made[r, c] for c in range(len(row))] for r, row in enumerate(titles)]
         self.all = [panel for row in self.panels for panel in row]
 
-    def rows(self, labels, panels=None):
-        """Name the rows of panels, from the top: beside them, above each one if narrow."""
-        panels = panels or self.all
+    def rows(self, labels, panels=None, marks=1):
+        """Name rows of so many marks from the top: beside them, above each one if narrow."""
+        panels, lift = panels or self.all, 0.28 if marks == 1 else 0.4
         each = page_width() if is_narrow() else (page_width() - BESIDE) / len(panels)
         for panel in panels:
             panel.items = labels
@@ -371,7 +371,7 @@ class Canvas:
                 paper = {"facecolor": PAPER, "edgecolor": "none", "alpha": 0.8, "pad": 0.4}
                 where = {"transform": panel.ax.get_yaxis_transform(), "va": "bottom"}
                 for place, label in enumerate(labels):
-                    panel.ax.text(0, place - 0.28, label, fontsize=8, bbox=paper, **where)
+                    panel.ax.text(0, place - lift, label, fontsize=8, bbox=paper, **where)
             elif panel.first:
                 panel.ax.set_yticks(range(len(labels)), [_wrapped(one, BESIDE) for one in labels])
 
@@ -641,16 +641,16 @@ def tree_height(lines):
     return top
 
 
-def row_height(count, labels=()):
-    """Inches of a panel of rows: names above them, and names of two lines beside, take room."""
+def row_height(count, labels=(), marks=1):
+    """Inches of a panel of rows: names above them, of two lines beside, and marks take room."""
     two = any("\n" in _wrapped(label, BESIDE) for label in labels)
-    return 0.35 + (0.34 if is_narrow() else 0.31 if two else 0.25) * count
+    return 0.35 + (0.22 + 0.12 * marks if is_narrow() else 0.31 if two else 0.25) * count
 
 
-def one_panel(names, words):
-    """A canvas of one panel with a row for each name, and the panel."""
-    canvas = Canvas([""], row_height(len(names), names) + 0.2, words)
-    canvas.rows(names)
+def one_panel(names, words, marks=1):
+    """A canvas of one panel with a row of so many marks for each name, and the panel."""
+    canvas = Canvas([""], row_height(len(names), names, marks) + 0.2, words)
+    canvas.rows(names, marks=marks)
     return canvas, canvas.all[0]
 
 

@@ -421,7 +421,9 @@ def draw_promises(study):
     panel.ax.margins(x=0.08, y=0.12)
     (near, cost, *_) = min(line, key=lambda point: (abs(max(point[0], 0)), point[1]))
     title = f"Promises as asked cost an error of {cost:.1f} %"
-    if near > 0:
+    if study.get(of, "fit_certified").mean == 1:
+        title = f"Promises as asked cost an error of {100 * study.get(of, 'fit_cost').mean:.1f} %"
+    elif near > 0:
         title = f"Promises that are looser by {near:.0f} % cost an error of {cost:.1f} %"
     return canvas.drawing(title, "Error of rules by the bounds that they are shown to keep")
 
@@ -433,10 +435,10 @@ def draw_kept(study):
     if not texts:
         return forms.blank("No promise of this study was measured.")
     names = told_apart(texts[: forms.MOST_ROWS], 60, 30)
-    canvas, panel = forms.one_panel(names, "Broken by, points")
-    panel.upright(0.0, forms.LIMIT, "the limit")
     sources = [one for one in (main, study.baseline, *study.sources) if one in study.sources]
     sources, looks = [*dict.fromkeys(sources)][:3], (forms.MAIN, *forms.TURNS)
+    canvas, panel = forms.one_panel(names, "Broken by, points", len(sources))
+    panel.upright(0.0, forms.LIMIT, "the limit")
     for rank, (source, look) in enumerate(zip(sources, looks, strict=False)):
         for place in range(len(names)):
             known = promises_page.broken_by(study, source, place).times(100)

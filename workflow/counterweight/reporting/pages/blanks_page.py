@@ -138,7 +138,13 @@ def _todo(numbers, doubt):
         numbers.get("collect", name, "unlabeled").known
         for name in ("labels_planned", "explore_drawn")
     )
-    if planned and not exploring:
+    if exploring:
+        yield (
+            "Decide in favour of each row of explore.csv, which chance has drawn, fill in their "
+            "outcomes once all of a month are known, and name the file under collected: by them the "
+            "answer needs no assumption."
+        )
+    elif planned:
         yield (
             "Find out the outcomes of the rows of collect.csv in their order, fill them in, and "
             "name the file under collected: by them the answer needs no assumption."
@@ -157,15 +163,11 @@ def _todo(numbers, doubt):
             f"All outcomes in scores.csv are known ones: name {later} under score, for an answer "
             "to each of them in new_scores.csv."
         )
-    if exploring:
+    if numbers.plan.get("at_random", True) and blank and not (planned or exploring):
+        what = "whether labels are missing at random"
+        what = "how far labels are from missing at random" if numbers.plan.get("tilt") else what
         yield (
-            "Decide in favour of each row of explore.csv, which chance has drawn, fill in their "
-            "outcomes once all of a month are known, and name the file under collected: by them the "
-            "answer needs no assumption."
-        )
-    elif numbers.plan.get("at_random", True) and blank and not planned:
-        yield (
-            "Outcomes of some rows without one show whether labels are missing at random: collect: "
+            f"Outcomes of some rows without one show {what}: collect: "
             f"{{budget: {min(blank, 200):.0f}}} lists those to buy."
         )
 
@@ -416,9 +418,13 @@ def _headline_cards(people, swept):
         return
     asked = people.mean(part="unlabeled")
     if people.target == "general" and asked.known and people.sizes["unlabeled"]:
-        yield blocks.Card(label("estimated"), *told(asked, people.measure), people.blank)
+        yield blocks.Card(
+            label("estimated where blank"), *told(asked, people.measure), people.blank
+        )
+        how = "known and estimated"
+    else:
+        how = "known" if people.known else "estimated"
     known, note = people.mean(), joined_words([people.whom, gamma], "; ")
-    how = "known" if people.known else "estimated"
     yield blocks.Card(label(how), *told(known, people.measure), note)
 
 

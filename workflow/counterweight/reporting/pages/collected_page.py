@@ -2,7 +2,6 @@
 
 from counterweight.numerics.sensitivity import SPAN, TWICE
 from counterweight.reporting import blocks
-from counterweight.reporting.blocks import Card
 from counterweight.reporting.sheets import Column, Line, Points, Sheet, in_words, told
 from counterweight.reporting.study_page import Answer
 from counterweight.reporting.wording import (
@@ -23,7 +22,6 @@ _NEXT = (
     "Go by this answer, and not by that at random. A plan of more labels (collect, with a budget or "
     "a half-width) makes its interval narrower."
 )
-
 _AGAIN = "Ask those again who gave no answer: more labels do not make up for them."
 _EXPLORE_ON = (
     "Go by this answer, and not by that at random. Keep deciding in favour of the rows of "
@@ -55,8 +53,8 @@ def planned(numbers, what="the rate or mean of the rows without an outcome", lab
     ends = [_half(numbers, "planned", _PLAN, _BLANK, variable=end) for end in ENDS]
     if expected:
         right = "if what is foretold of them is right on average, " if all(ends) else ""
-        text += f": {right}{what} is then expected to be known to ±{expected}"
-        text += ", whoever had one before"
+        text += f": {right}{what} is then expected to be known to ±{expected}, whoever had "
+        text += "one before"
     wrong = _half(numbers, "expected", _PLAN, _BLANK, part=f"{budget:g}", variable="wrong")
     if all(ends):
         text += (
@@ -123,20 +121,15 @@ def _unlabeled(refused, whom="row", why="was drawn and has no label", several=No
     """``2 rows were drawn and have no label, and are taken to be like the others``"""
     said = f"{why}, and is taken"
     if refused != 1:
-        said = (
-            said.replace("was ", "were ").replace("has ", "have ").replace("is taken", "are taken")
-        )
-    return f"{_count(refused, whom, several)} {said} to be like the others"
+        for one, many in (("was ", "were "), ("has ", "have "), ("is taken", "are taken")):
+            said = said.replace(one, many)
+    return f"{count(refused, whom, several)} {said} to be like the others"
 
 
 def _left(waiting, whom="row", done="labeled", several=None):
     """``2 rows of collect.csv are still to be labeled``"""
     verb = "is" if waiting == 1 else "are"
-    return f"{_count(waiting, whom, several)} of collect.csv {verb} still to be {done}"
-
-
-def _count(size, noun, several=None):
-    return number(size, 0) + count(size, noun, several).removeprefix(str(size))
+    return f"{count(waiting, whom, several)} of collect.csv {verb} still to be {done}"
 
 
 def explored(numbers):
@@ -292,10 +285,9 @@ def _cards(people, bought):
     yield blocks.Card("Labels bought", number(labels, 0), "", f"of {asked}{people.blank}")
     odds = people.get("odds_to_random")
     if odds.known:
+        shown = told(odds, people.numbers.measure("odds_to_random"))
         note = "times those of like rows with an outcome"
-        yield blocks.Card(
-            "Odds where there was none", *told(odds, people.numbers.measure("odds_to_random")), note
-        )
+        yield blocks.Card("Odds where there was none", *shown, note)
 
 
 def _groups(numbers):
@@ -481,9 +473,17 @@ def planned_of_filter(numbers):
         "by them a leaf of the filter is expected to be shown to tell at most "
         f"{number(known['planned_disclosivity'].mean, 3)} about people like these "
         f"(eight of ten samples: {low} to {high}), and to keep its limit for them with the chance "
-        f"{percent(known['planned_certified'].mean, 0)}, if they are like those who told. Fill in "
-        "the blanks of its group columns and name the file under collected."
+        f"{percent(known['planned_certified'].mean, 0)}, if they are like those who told."
     )
+
+
+def asking_of_filter(numbers):
+    """What to do with the people to ask for their group, where some were drawn."""
+    if any(planned_of_filter(numbers)):
+        yield (
+            "Ask the people of collect.csv for their group, fill in the blanks, and name the file "
+            "under collected: the bound is then one for people like them."
+        )
 
 
 def bought_of_filter(numbers):
@@ -545,7 +545,7 @@ def card_of_asked(numbers):
         title = "Certificate" if kept.known and kept.mean == 1 else "No certificate"
         level = percent(numbers.get(_PLAN, "confidence_collected", _BLANK).mean, 1)
         told = f"what a leaf may tell about people who told {not_told(numbers)}; confidence {level}"
-        yield Card(f"{title} by who was asked", f"≤ {number(bound.mean, 3)}", "", told)
+        yield blocks.Card(f"{title} by who was asked", f"≤ {number(bound.mean, 3)}", "", told)
 
 
 def _untold(numbers):
@@ -662,12 +662,12 @@ def answered_offers(numbers):
         return None
     note = f"with the best offers, of people without an answer; the model said {amount(claimed)}"
     measure = numbers.measure("revenue_collected")
-    cards = [Card("Revenue a person, by answers", *told(best, measure), note)]
+    cards = [blocks.Card("Revenue a person, by answers", *told(best, measure), note)]
     right = best.low <= claimed <= best.high
     todo = ["Go by these answers" + ("" if right else ", and not by the model's claim")]
     if name and over.low > 0:
         note = f"with {name} for everybody: more than with the best offers, beyond chance"
-        cards.append(Card("One offer for all, by answers", *told(single, measure), note))
+        cards.append(blocks.Card("One offer for all, by answers", *told(single, measure), note))
         todo.append(f"{name} for everybody brings more than an offer for each")
     return cards, f"{': '.join(todo)}."
 

@@ -516,6 +516,7 @@ def of_delivered(numbers, about):
     todo = (
         *([] if falls else [no_gain(columns)]),
         *([one_worse(listing(worse))] if worse else []),
+        *collected_page.asking_of_filter(numbers),
         f"{'Give' if falls else 'To give'} people who apply to the filter{':' if falls else ','} "
         "name their file under score in the config and run it again, or --config score=people.csv "
         f"in the terminal. It needs no {columns}.",

@@ -43,6 +43,8 @@ from counterweight.tables.parquet import setting_options
 TEXTS = ("constraint", "constraints")
 #: More promises than these are told by one of them.
 NAMED = 4
+#: Broken and undecided promises that the first sentence names; more are counted there.
+IN_BRIEF = 2
 #: A limit binds where training rows come to this share of it.
 BINDING = 0.98
 
@@ -50,7 +52,10 @@ BINDING = 0.98
 ESTIMATES = {
     "outcome": "the chance of that",
     "decision": "the decision itself, 1 or 0",
-    "yes": "the chance of a yes of a rule that tosses a coin near the boundary, and none of that",
+    "yes": (
+        "0.5 plus the score of a machine, cut at 0 and 1: no chance of that, and decisions may go "
+        "by another cut than 0.5"
+    ),
 }
 
 _constraints = functools.lru_cache(None)(parse_constraint)
@@ -238,13 +243,16 @@ def inline(numbers, source):
     return f"t{label[1:]}" if label.startswith("The ") else label
 
 
+def _requested(numbers, source):
+    """The promises of a method as its config has them."""
+    methods = {one["id"]: one for one in numbers.methods()}
+    found = constraints_requested({"methods": methods, "main": numbers.plan.get("main")}, source)
+    return found["texts"] if found else []
+
+
 def texts_of(numbers, source):
     """The plain promises that a method is held to, as texts; empty where none were measured."""
-    methods = {one["id"]: one for one in numbers.methods()}
-    requested = constraints_requested(
-        {"methods": methods, "main": numbers.plan.get("main")}, source
-    )
-    texts = [plain.text for plain in plain_constraints(requested["texts"])] if requested else []
+    texts = [plain.text for plain in plain_constraints(_requested(numbers, source))]
     place = {"part": "0", "rule": "deterministic"}
     lines = (Line(source, "", place | {"setting": one}) for one in settings_of(numbers, source))
     return texts if any(_value("excess", TEST)(numbers, line).known for line in lines) else []
@@ -290,7 +298,10 @@ def worst_promise(numbers, main):
 
 
 def promise_answer(numbers, main):
-    """The sentence on promises and its cards; None of methods with a sweep or without promises."""
+    """The sentence on promises, further ones and cards.
+
+    None of methods with a sweep or without promises.
+    """
     texts = texts_of(numbers, main)
     if not texts or settings_of(numbers, main) != [""]:
         return None
@@ -319,23 +330,37 @@ def promise_answer(numbers, main):
             if rule == "deterministic" or not alone:
                 cards.append(blocks.Card(label, f"{kept} of {len(texts)}", note=note))
     (fit, _), (kept, new) = (told[target, "deterministic"] for target in (TRAIN, TEST))
-    own = "" if fit == len(texts) else f" On the rows of its fit it keeps {fit} of {len(texts)}."
-    named = {
-        word: listing(text for text, said in zip(texts, new, strict=True) if said == word)
-        for word in ("broken", "undecided")
-    }
-    others = "; ".join(f"{word}: {names}" for word, names in named.items() if names)
+    named, long = [], []
+    for word in ("broken", "undecided"):
+        those = [text for text, said in zip(texts, new, strict=True) if said == word]
+        few = len(those) <= IN_BRIEF
+        named += [f"{word}: {listing(those)}" if few else f"{len(those)} {word}"] if those else []
+        long += [] if few else [f"{capital(word)} by held-out rows: {listing(those)}."]
+    those = f" ({'; '.join(named)})" if named else ""
+    shown = f"{new.count('kept')} of {len(texts)} can be shown kept at 95 %{those}"
     costs, behind = _costs(numbers, main)
-    lead = behind + _out_of_reach(numbers, main)
-    certified = _certified(numbers, texts)
-    held_up = certified or _undecided(numbers, main, new)
-    return (
-        f"{lead}By its decisions {inline(numbers, main)} keeps {kept} of "
-        f"{count(len(texts), 'promise')} by the estimates of test rows, and {new.count('kept')} of "
-        f"{len(texts)} can be shown kept at 95 %{f' ({others})' if others else ''}"
-        f"{_price(numbers, main)}.{own}{held_up}{_unlabeled(numbers)}",
-        [*costs, *cards],
-    )
+    certified, how = _certified(numbers, texts)
+    judged, price = _judged_cost(numbers, main), _price(numbers, main)
+    if certified:
+        said = f"{certified}{judged or price}."
+        # Fits of the splits are others, and another candidate may have been chosen for them.
+        how += [f"By test rows of the splits, each with a fit of its own, {shown}{price}."]
+    else:
+        said = (
+            f"By its decisions {inline(numbers, main)} keeps {kept} of "
+            f"{count(len(texts), 'promise')} by the estimates of test rows, and {shown}"
+            f"{price}."
+        )
+        if how:
+            level = percent(_delivered(numbers, "confidence"), 0)
+            said = f"{said[:-1]}; the delivered model is not certified at {level}{judged}."
+        how = how or _undecided(numbers, main, new)
+    own = [] if fit == len(texts) else [f"On the rows of its fit it keeps {fit} of {len(texts)}."]
+    requested = _requested(numbers, main)
+    if len(requested) != len(texts):
+        own.append(f"The {len(texts)} promises are those of {listing(requested)}.")
+    more = (*own, *how, *long, *_unlabeled(numbers))
+    return f"{behind}{_out_of_reach(numbers, main)}{said}", more, [*costs, *cards]
 
 
 def _unkept(numbers, main):
@@ -357,23 +382,37 @@ def _out_of_reach(numbers, main):
 
 
 def _unlabeled(numbers):
-    """What promised rates of outcomes are among all rows, where some have none; else ""."""
+    """What promised rates of outcomes are among all rows, where some have none; else nothing."""
     known = {
         name: numbers.rows("delivered", f"rate_{name}").set_index("part")["value"].dropna()
         for name in ("seen", "expected")
     }
     rates = [rate for rate in known["expected"].index if rate in known["seen"].index]
     if not rates:
-        return ""
+        return []
     labeled = numbers.rows("delivered", "fit_labeled").iloc[0]
     seen = listing(f"{rate} is {number(known['seen'][rate], 3)}" for rate in rates)
     among = [number(known["expected"][rate], 3) for rate in rates]
     told = "it is" if len(rates) == 1 else "these are"
-    return (
-        f" What is promised of outcomes counts the {number(labeled['value'], 0)} of "
+    return [
+        f"What is promised of outcomes counts the {number(labeled['value'], 0)} of "
         f"{number(labeled['rows'], 0)} rows that have one: {seen} among these. Among all rows "
         f"{told} {listing(among)}, by the chances of scores.csv, if outcomes are missing at random."
-    )
+    ]
+
+
+def _judged_cost(numbers, main):
+    """The error of the delivered decisions on the rows that judged them, as a clause."""
+    cost = _delivered(numbers, "cost")
+    if math.isnan(cost) or not _delivered(numbers, "judges") > 0:
+        return ""
+    return f"; its {_costed(numbers, main)} is {percent(cost)} on the rows that judged it"
+
+
+def _costed(numbers, main):
+    """What a method is to have little of, in print."""
+    asked = (numbers.method(main)["options"] or {}).get("objective")
+    return "error" if asked in (None, "error(labeled)") else asked
 
 
 def _price(numbers, main):
@@ -463,8 +502,7 @@ def _costs(numbers, main):
         Constant(_delivered(numbers, f"{name}_chance"), _delivered(numbers, name), keeps)
         for name, keeps in (("constant", bool(_delivered(numbers, "constant_keeps"))), ("free", 0))
     )
-    asked = (numbers.method(main)["options"] or {}).get("objective")
-    what = "error" if asked in (None, "error(labeled)") else asked
+    what = _costed(numbers, main)
     seen = "rows that judged it" if _delivered(numbers, "judges") > 0 else "the rows of its fit"
     keeps = "keeps all promises, too" if constant.keeps else "breaks promises"
     cards = []
@@ -472,6 +510,9 @@ def _costs(numbers, main):
         error = numbers.get(main, RULES[0], measure="error")
         style = numbers.measure(RULES[0], "error")
         cards = [blocks.Card("Error by decisions, held-out rows", *told_as(error, style))]
+    if _delivered(numbers, "judges") > 0:
+        title = f"{capital(what)} of the delivered decisions"
+        cards.append(blocks.Card(title, percent(cost), note=f"On the {seen}"))
     cards += [
         blocks.Card(f"{capital(what)} of {rule.words}", percent(rule.cost), note=note)
         for rule, note in (
@@ -490,38 +531,45 @@ def _costs(numbers, main):
 
 
 def _certified(numbers, texts):
-    """What is known for new rows of the saved model, where a confidence was requested."""
+    """What is certified for new rows of the saved model, and sentences on how or why not.
+
+    Both empty where no confidence was requested, the first where it could not be certified.
+    """
     level, certified = _delivered(numbers, "confidence"), _delivered(numbers, "certified")
     if math.isnan(level):
-        return ""
+        return "", []
     at, held = f"at {percent(level, 0)}", _delivered(numbers, "held_out") > 0
     if certified:
-        how = "by cross-fitting: rows judged by fits that did not see them"
-        how = "held-out rows, which had no say in the fit," if held else how
-        return (
-            f" The delivered model is certified {at}{':' if held else ''} {how} show that new rows "
-            f"like them keep all promises{'' if held else ' (a level for many rows)'}."
+        what = "its promise" if len(texts) == 1 else f"all {len(texts)} promises"
+        how = (
+            "That is shown by cross-fitting, by rows judged by fits that did not see them: a level "
+            "for many rows."
         )
-    lead = f" The delivered model is not certified {at}: "
+        how = "That is shown by held-out rows, which had no say in the fit." if held else how
+        name = capital(inline(numbers, main_of(numbers)))
+        return f"{name} is certified {at} to keep {what} for new rows like these", [how]
+    lead = f"The delivered model is not certified {at}: "
     if not _delivered(numbers, "stable"):
-        return (
+        return "", [
             f"{lead}fits to parts of the rows are unlike the one to all, so that nothing speaks "
             "for it. Add held_out: 0.3, which tests the very fit that is given away, or loosen the "
             "promises."
-        )
+        ]
     share, rows = _delivered(numbers, "shown"), _delivered(numbers, "judges")
     judges = f"{number(rows, 0)} {'held-out' if held else 'cross-fitted'} rows"
     needed, by = _delivered(numbers, "needed"), _delivered(numbers, "needed_by")
     # Both are rows of the table: those that judge may be a part of it.
-    held_up = ""
+    held_up = []
     if not math.isnan(by):
         text, table = texts[int(by)], numbers.rows("delivered", "fit_judges")["rows"].iloc[0]
         missed = _unkept(numbers, main_of(numbers)).get(text) if math.isnan(needed) else None
         short = missed and f"on the rows of the fit it is missed by {number(missed, 3)}"
         held_up = _held_up(numbers, text, needed / table, short, "the certificate")
     if math.isnan(share):
-        lead += f"{judges} do not show that new rows keep all promises, nor looser ones."
-        return lead + held_up
+        return "", [
+            f"{lead}{judges} do not show that new rows keep all promises, nor looser ones.",
+            *held_up,
+        ]
     parameters = numbers.method(main_of(numbers))["options"] or {}
     known = {name: parameters.get(name) for name in PARAMETERS}
     plains = plain_constraints(texts)
@@ -531,21 +579,21 @@ def _certified(numbers, texts):
         "" if math.isnan(needed) else f" As asked it would take some {rounded(needed)} rows in all."
     )
     looser = f"looser by {percent(share, 0)}: {looser}.{more}"
-    return f"{lead}{judges} show promises that are {looser}{held_up}"
+    return "", [f"{lead}{judges} show promises that are {looser}", *held_up]
 
 
 def _held_up(numbers, text, times, missed=None, what="this"):
     """Which group holds a promise up, with its rows and how many would do: `times` as many.
 
     NaN: none would. `missed` is what is said in place of it where the promise is not kept at all.
-    The group is that of its rates with the fewest rows; "" where none was counted.
+    The group is that of its rates with the fewest rows; no sentence where none was counted.
     """
     (plain,) = plain_constraints(text)
     known = numbers.rows("delivered", "rate_rows").set_index("part")["value"]
     sides = (rate for side in (plain.left, plain.right) for rate in nodes(side, Rate))
     rates = {rate: known[str(rate)] for rate in sides if str(rate) in known}
     if not rates:
-        return ""
+        return []
     rate = min(rates, key=rates.get)
     rows = rates[rate]
     told = f"{rate} is a rate of {count(int(rows), 'row')}"
@@ -555,7 +603,7 @@ def _held_up(numbers, text, times, missed=None, what="this"):
         todo = "it is kept with so little room that no number of them would show it"
     else:
         todo = f"it would take some {rounded(rows * max(times, 1.0))} of them"
-    return f" What holds {what} up is {set_text(rate.sets)}: {told}, and {todo}."
+    return [f"What holds {what} up is {set_text(rate.sets)}: {told}, and {todo}."]
 
 
 def _undecided(numbers, main, said):
@@ -572,7 +620,7 @@ def _undecided(numbers, main, said):
         if one.bounded
     }
     if numbers.plan["source"] != "own" or not (missed or times):
-        return ""
+        return []
     if missed:
         j = max(missed, key=missed.get)
         unkept = _unkept(numbers, main).get(texts[j])

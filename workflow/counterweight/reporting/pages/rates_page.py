@@ -23,6 +23,7 @@ from counterweight.reporting.pages.promises_page import (
     requested_measures,
     rule_of,
     settings_of,
+    texts_of,
     worst_promise,
 )
 from counterweight.reporting.pages.trust import REHEARSAL
@@ -95,13 +96,23 @@ def answer(numbers):
     first = main and promise_answer(numbers, main)
     if not first:
         return found
-    sentence, cards = first
+    sentence, more, cards = first
     if found is None:
-        return Answer(sentence, (), cards)
-    more = (found.sentence, *found.more)
+        return Answer(sentence, more, cards)
+    rest = (found.sentence, *found.more)
     if numbers.plan["source"] == "own":
-        return Answer(sentence, (), cards, found.points, more, tuple(next_steps(numbers, main)))
-    return replace(found, sentence=sentence, more=more, cards=(*cards, *found.cards))
+        rest = (_least_room(*worst_promise(numbers, main)), *found.more)
+        return Answer(sentence, more, cards, found.points, rest, tuple(next_steps(numbers, main)))
+    cards = (*cards, *found.cards)
+    return replace(found, sentence=sentence, more=(*more, *rest), cards=cards)
+
+
+def _least_room(text, over):
+    """The promise that test rows come nearest to breaking."""
+    size = gap_in_words(over, _OVER)
+    return (
+        f"{text} has the least room: on average test rows break it by {size}; below 0 it is kept."
+    )
 
 
 def _whole_answer(numbers):
@@ -132,7 +143,7 @@ def _whole_answer(numbers):
         kept = sum(one.mean <= TRAINING for one in train)
         own = f"{kept} of {count(len(bind), 'setting')}"
         cards = [blocks.Card("Kept on training rows", own, note="that bind"), missed]
-        lead = f"With {label}, training rows keep what is requested ({names}) {_in(kept, bind)}"
+        lead = f"With {label}, training rows {_in(kept, bind).format(names)}"
     beyond = len({setting for (_, setting), one in test.items() if one.low > 0})
     size = gap_in_words(most, style) + (f" ({where})" if where else "")
     promise = worst_promise(numbers, main)
@@ -166,9 +177,9 @@ def _breaks(some, settings):
 
 def _in(some, settings):
     if len(settings) == 1:
-        return f"in {'the one setting that binds' if some else 'no setting'}"
+        return f"{'' if some else 'do not '}keep what is requested ({{}})"
     words = {0: "none of", len(settings): "all of"}.get(some, f"{some} of")
-    return f"in {words} the {len(settings)} settings that bind"
+    return f"keep what is requested ({{}}) in {words} the {len(settings)} settings that bind"
 
 
 def _against_baseline(numbers, main, settings, limited):
@@ -566,6 +577,9 @@ def question(numbers):
     if limited[1:]:
         words = f"its {count(len(limited), 'limit')}"
     costs = f", and at what cost in {numbers.named(cost)}" if cost else ""
+    if numbers.plan["source"] == "own" and (texts := texts_of(numbers, main_of(numbers))):
+        words = f"its {count(len(texts), 'promise')}" if texts[1:] else f"the promise {texts[0]}"
+        words, costs = f"{words} for people it has not seen", costs.removesuffix(" on labeled")
     return f"Does {inline(numbers, main_of(numbers))} keep {words}{costs}?"
 
 

@@ -264,6 +264,9 @@ def test_what_reading_made_of_a_table_stands_beside_it(tmp_path, caplog):
         (["1001", "2003", "1999"], {}, "text", ""),
         (["1.234,5", "3,25", "1"], {}, "text", "its texts are numbers"),
         (["1.234,5", "3,25", "1"], {"numbers": ["d"]}, "number", ""),
+        # Money is no code; what could be either is said once.
+        (["1.234,5 €", "3,25 €", "1 €"], {}, "number", ""),
+        (["1,234", "2,345", "500"], {}, "text", "its texts are numbers"),
     ],
 )
 def test_texts_that_were_given_as_such_are_read_as_those_of_a_csv_but_for_numbers(
@@ -274,6 +277,32 @@ def test_texts_that_were_given_as_such_are_read_as_those_of_a_csv_but_for_number
     made = read_typed(path, columns=columns)
     assert made.types["d"] == kind
     assert made.doubts.get("d", "").startswith(doubt) and bool(made.doubts) == bool(doubt)
+    assert "read as" not in made.doubts.get("d", "")
+
+
+@pytest.mark.parametrize(
+    ("form", "kind", "texts", "expected"),
+    [
+        # Of a table whose dates were typed: texts of one form, which is no other.
+        ({}, "date", ["23.04.2022", "01.12.2022"], [19105, 19327]),
+        ({}, "date", ["2022-04-23", "2022-12-01"], [19105, 19327]),
+        ({}, "date", ["04/23/2022", "12/01/2022"], [19105, 19327]),
+        ({}, "date", ["04/05/2022", "12/01/2022"], "write dates as 2024-12-31"),
+        ({"order": "dmy"}, "date", ["23.04.2022", "2022-12-01"], [19105, 19327]),
+        # Money without its sign, where all is; another sign is another unit.
+        ({"decimal": ",", "thousands": ".", "sign": "€"}, "number", ["1.234,5", "3"], [1234.5, 3]),
+        ({"decimal": ",", "thousands": ".", "sign": "€"}, "number", ["3 €", "4"], "'4'"),
+        ({"decimal": ",", "thousands": ".", "sign": "€"}, "number", ["$3", "$4"], "'\\$3'"),
+    ],
+)
+def test_texts_of_new_rows_are_read_where_they_can_mean_one_thing(form, kind, texts, expected):
+    told = {"types": {"d": kind}, "needed": ["d"], "forms": {"d": form}}
+    frame = pd.DataFrame({"d": texts})
+    if isinstance(expected, str):
+        with pytest.raises(CounterweightError, match=expected):
+            typed_like("New rows", frame, **told)
+        return
+    assert typed_like("New rows", frame, **told)["d"].tolist() == expected
 
 
 def test_the_first_rows_of_a_log_say_how_its_numbers_are_written(tmp_path):

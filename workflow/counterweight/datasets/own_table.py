@@ -87,8 +87,8 @@ def typed_table(where, frame, *, columns=None, typed=False, reading=None, ask=Tr
     ``numbers``: names of columns; an entry of ``dates`` may be ``{column: format}`` as of
     `strptime`, one of ``numbers`` ``{column: {decimal, thousands}}``; and ``missing``: values by
     column that stand for missing ones. `typed` says whether the types are those that the columns
-    were given (Parquet, a frame): numbers that are texts then stay texts, unless `columns` says
-    otherwise, while yes and no and dates are read as in a CSV.
+    were given (Parquet, a frame): numbers that are texts then stay texts, unless they have the sign
+    of a currency or `columns` says otherwise, while yes and no and dates are read as in a CSV.
     `reading` has ``decimal`` and ``thousands``, where the person says them. A column that could
     mean two things is refused, or without `ask` stays text, with a doubt.
     """
@@ -126,9 +126,11 @@ def typed_table(where, frame, *, columns=None, typed=False, reading=None, ask=Tr
                     raise
                 cell.doubts.append(str(error).removeprefix(f"{where}: ").rstrip("."))
                 kind, values, note, form = "text", cell.texts(), "", {}
-            if given_text and kind == "number" and form != formats.CLOCK:
-                if form:
-                    cell.doubts.append("its texts are numbers: name it under columns.numbers")
+            # Money with its sign is no code that a database keeps as a text.
+            money = form.get("sign", "%") not in ("", "%")
+            if given_text and kind == "number" and form != formats.CLOCK and not money:
+                told = "its texts are numbers: name it under columns.numbers"
+                cell.doubts = [told] if form else cell.doubts
                 kind, values, note, form = "text", cell.texts(), "", {}
         made[name], table.types[name] = values, kind
         if name in codes:
@@ -136,7 +138,7 @@ def typed_table(where, frame, *, columns=None, typed=False, reading=None, ask=Tr
             note = "; ".join(filter(None, [note, blanks or none]))
             form = form | {"missing": sorted({*form.get("missing", ()), *map(str, codes[name])})}
         table.made |= {name: note} if note else {}
-        table.doubts |= {name: "; ".join(cell.doubts)} if cell.doubts else {}
+        table.doubts |= {name: "; ".join(dict.fromkeys(cell.doubts))} if cell.doubts else {}
         table.forms |= {name: form} if form else {}
     if not table.types:
         raise CounterweightError(f"{where} is empty in every column: put values there.")

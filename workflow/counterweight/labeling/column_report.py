@@ -500,7 +500,8 @@ def tell_columns(job):
     for line in report_lines(report):
         job.log.info(line)
     for fact in report:
-        if fact.doubt and (fact.role in ASKED or fact.column in copies):
+        lost = fact.use == "left out" and fact.type == "text" and not fact.leak
+        if fact.doubt and (fact.role in ASKED or fact.column in copies or lost):
             job.log.warning("Look at the column %s: %s.", fact.column, fact.doubt)
     columns = report_table(report)
     columns["form"] = [json.dumps(facts["forms"].get(fact.column, {})) for fact in report]

@@ -248,10 +248,15 @@ def alike(cell, kind, form, said=False):
     if kind == "date":
         values, right = formats.dates(cell.words, form or {"order": "ymd"})
         if not right.all():
-            iso, also = formats.dates(cell.words, {"order": "ymd"})
-            values, right = np.where(right, values, iso), right | also
+            # A table whose dates were typed says nothing of texts: they say it by themselves.
+            forms = [{"order": "ymd"}] if form else formats.date_forms(cell.words)
+            others, also = formats.dates(cell.words, forms[0]) if len(forms) == 1 else (0, False)
+            values, right = np.where(right, values, others), right | also
+            todo = todo if form else "write dates as 2024-12-31"
     else:
         values, right, _ = formats.numbers(cell.words, form or formats.PLAIN_FORM)
+        if not right.any() and form.get("sign"):
+            values, right, _ = formats.numbers(cell.words, form | {"sign": ""})
         odd = "" if form or said or cell.empty else formats.contradicted(cell.words)
         if odd:
             raise Unclear(

@@ -19,6 +19,8 @@ TESTERS ?= logical
 BIN := $(VENV)/bin
 # One line that moves, warnings, errors, the answer; make run SAID= shows all that Snakemake says.
 SAID ?= --quiet host --logger counterweight
+# What Python compiles is kept, whatever the shell says: the library is loaded by each of many jobs.
+export PYTHONDONTWRITEBYTECODE :=
 PYSOURCES := workflow/counterweight workflow/snakemake_logger_plugin_counterweight scripts tests docs examples notebooks
 SMKSOURCES := Snakefile workflow/Snakefile workflow/rules
 
@@ -75,10 +77,9 @@ docs: env
 	$(BIN)/python -m mkdocs build --strict --quiet
 	@echo "site/index.html"
 
-# Side by side, a file of tests at a time; each process computes on one thread. What Python compiles
-# is kept, whatever the shell says: thousands of tests and the library, for each of many processes.
+# Side by side, a file of tests at a time; each process computes on one thread.
 test: lint
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest \
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest \
 	  --numprocesses $(TESTERS) --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 # Kills runs and jobs at twenty random moments; each must end in the same bytes.

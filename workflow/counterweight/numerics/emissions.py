@@ -13,6 +13,7 @@ E-step is two matrix products over the rows of each pattern of missing numbers, 
 
 import copy
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -148,7 +149,7 @@ class Layout:
         """Numbers and categories, counted."""
         return len(self.numbers) + len(self.categories)
 
-    @property
+    @cached_property
     def offsets(self):
         """Where the levels of each category begin among all levels, and their end."""
         return np.concatenate([[0], np.cumsum(self.levels)]).astype(int)
@@ -269,7 +270,7 @@ class Emission:
                 f"covariance must be one of {', '.join(COVARIANCES)}, not {self.covariance!r}."
             )
 
-    @property
+    @cached_property
     def offsets(self):
         """Where the levels of each category begin among all levels, and their end."""
         return np.concatenate([[0], np.cumsum(self.levels)]).astype(int)
@@ -334,8 +335,8 @@ class Emission:
 
     def split(self, moments):
         """Totals (...), first (..., a) and second (..., a, a) moments, and counts of levels."""
-        levels = int(self.offsets[-1])
-        gaussian, counts = np.split(moments, [moments.shape[-1] - levels], axis=-1)
+        at = moments.shape[-1] - int(self.offsets[-1])
+        gaussian, counts = moments[..., :at], moments[..., at:]
         if self.covariance == "diagonal":
             gaussian = _with_products(gaussian, self.numbers)
         return *split_moments(gaussian, self.numbers), counts
@@ -355,7 +356,8 @@ class Emission:
     def maximisation(self, moments, previous, held, floor):
         """M-step, exact for the log-likelihood plus `log_prior`; see `mixture_steps`."""
         a, levels = self.numbers, int(self.offsets[-1])
-        gaussian, counts = np.split(moments, [moments.shape[-1] - levels], axis=-1)
+        at = moments.shape[-1] - levels
+        gaussian, counts = moments[..., :at], moments[..., at:]
         if self.covariance == "diagonal":
             gaussian = _with_products(gaussian, a)
         full = self.covariance == "full"

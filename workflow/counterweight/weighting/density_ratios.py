@@ -308,14 +308,16 @@ class Matching:
         rows = len(b)
         gap = sums / rows - self.aim
         pull, total = self.missed * (b / rows - self.own), np.zeros(len(gap))
-        moved = np.empty(rows)
+        moved, nearest = np.empty((2, rows))
         for start in range(0, rows, CACHED):
             at = slice(start, start + CACHED)
-            Z = self.Z[at]
+            Z, part = self.Z[at], nearest[at]
             moved[at] = b[at] - length * (Z @ gap + pull[at])
-            total += np.clip(moved[at], 0, bound) @ Z
+            # In two, which of so few numbers takes a third of the time of `clip`.
+            np.minimum(np.maximum(moved[at], 0, out=part), bound, out=part)
+            total += part @ Z
         new = projected(moved, bound, 1 - slack, 1 + slack)
-        return new, total if (new == np.clip(moved, 0, bound)).all() else new @ self.Z
+        return new, total if (new == nearest).all() else new @ self.Z
 
     def solved(self, bound, slack, tol):
         """The weights of least value in the box and band of `projected`, (M,)."""

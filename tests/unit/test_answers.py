@@ -1,5 +1,7 @@
 """One call from a frame to answers: the workflow's numbers, whatever columns are called."""
 
+import re
+
 import counterweight
 import numpy as np
 import pandas as pd
@@ -65,6 +67,17 @@ def test_the_headline_is_the_mean_of_the_answers_and_what_the_page_begins_with(f
     assert "y = 1" in text and "<svg" in text
     # Of one study the answer stands first, and the index below it.
     assert text.index("What would y be where it is blank?") < text.index("1 study on 1 data set")
+
+
+def test_the_page_names_parts_of_the_result_and_no_file(found):
+    text = re.sub(r"<(style|script|svg).*?</\1>", "", found[1].read_text("utf-8"), flags=re.S)
+    text = " ".join(re.sub("<[^>]+>", " ", text).split())
+    assert "found.scores has an answer for each of the 240 rows" in text
+    assert "They stand in found.new_scores." in text and "found.saved is its model" in text
+    for absent in (".csv", ".parquet", "provenance/", "folder of results", "frame"):
+        assert absent not in text, absent
+    for named in {*re.findall(r"\bfound\.(\w+)", text)}:
+        assert hasattr(found[0], named), named
 
 
 def test_names_of_columns_decide_nothing(frame, found):

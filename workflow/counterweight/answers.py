@@ -6,6 +6,7 @@ this process and in a folder that goes afterwards: the numbers are those of the 
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -124,7 +125,7 @@ def missing_outcomes(
     new : pandas.DataFrame, optional
         New rows to score.
     page : path, optional
-        File to write the page of the study to, one file of HTML.
+        File to write the page of the study to, one file of HTML. It calls the result ``found``.
     seed : int, optional
         That of ``config.yaml`` where it is left out.
     **keys
@@ -161,6 +162,8 @@ def missing_outcomes(
                 entry["target"] = entry["target"] | {"table": people}
             if new is not None:
                 entry["score"] = files.written("new", new)
+            called = outcome.get("column", NAME) if isinstance(outcome, Mapping) else outcome
+            entry.setdefault("title", str(called))
             if page is None:
                 entry["study"] = {"figures": []} | entry.get("study", {})
             told |= {"results": f"{place}/results", "data": f"{place}/data"}
@@ -223,9 +226,9 @@ def _answers(config, index, new, page):
         [read_table(path) for path in stages.paths.measurements()], ignore_index=True
     )
     if page is not None:
-        whole = Path(plan["results"], WHOLE).read_bytes()
+        whole = Path(plan["results"], WHOLE).read_text(encoding="utf-8")
         with replacing(page) as path:
-            path.write_bytes(whole)
+            path.write_text(of_frames(whole), encoding="utf-8")
     new_scores = None
     if new is not None:
         new_scores = read_table(stages.job("apply", NAME).outputs["scores"]).set_axis(new.index)
@@ -237,6 +240,27 @@ def _answers(config, index, new, page):
         SavedScores.read(made["model"]),
         metrics,
     )
+
+
+#: What the page of a frame says in place of what it says of files, which nobody keeps.
+_UNKEPT = (
+    (rf"(?:<li>)?(?:[^<>.]*: )?<code>(?:{NAME}|tables|provenance)/[^<]*</code>"
+     r"(?: <span class=\"soft\">[^<]*</span>)?(?:</li>)?", ""),
+    (r'<ul class="links">\s*</ul>\s*', ""),
+    (r"<section><h\d[^>]*>(?:(?!</?section).)*</h\d>\s*</section>\s*", ""),
+    ("name (?:a file of people who come later|the table of target) under score",
+     "give people who come later as new"),
+    (rf"(?:{NAME}/)?\b(new_)?scores\.csv", r"found.\1scores"),
+    ("Files named by their path lie in the folder of results that this one comes from",
+     "found is what missing_outcomes gave: found.saved is its model, found.metrics all measurements"),
+)  # fmt: skip
+
+
+def of_frames(text):
+    """The page of a frame: it names the parts of `Answers`, and no file of a run."""
+    for said, instead in _UNKEPT:
+        text = re.sub(said, instead, text, flags=re.S)
+    return text
 
 
 def _order(study, page):

@@ -36,6 +36,27 @@ def test_a_warning_on_the_shared_terminal_says_which_job_it_is_of(tmp_path, caps
     assert (tmp_path / "job.log").read_text() == kept
 
 
+def test_a_warning_of_a_fit_to_a_split_says_which(tmp_path, capsys):
+    class Job:
+        given, threads = {"repeats": 3}, 1
+
+        class output:
+            model, predictions = tmp_path / "m.parquet", tmp_path / "p.parquet"
+
+    def one(repeat):
+        if repeat == 1:
+            log.warning("All rows have a no.")
+        table = arrow_table({"row": np.arange(2)})
+        return [model_table({"x": np.zeros(1)}, repeat, "one")], [table]
+
+    with logged(tmp_path / "job.log", {"study": "mine", "method": "svm"}) as log:
+        train_repeats(Job, one)
+        log.warning("Few rows.")
+    first, second = capsys.readouterr().err.splitlines()
+    assert first == "WARNING: study mine, method svm, split 2 of 3: All rows have a no."
+    assert second == "WARNING: study mine, method svm: Few rows."
+
+
 def test_jobs_of_a_run_say_once_what_differs_in_numbers_only(tmp_path, capfd, monkeypatch):
     (folder := tmp_path / "told").mkdir()
     monkeypatch.setenv(TOLD, str(folder))

@@ -59,7 +59,7 @@ def logged(path, where=()):
     """Log to the file `path` while the block runs; warnings and errors to the terminal, too.
 
     On the terminal, where many jobs write, a warning begins with `where` it comes from, such as
-    ``{"study": "adult", "method": "logistic"}``. It is told once a run of the first name there
+    ``{"study": "adult", "method": "logistic"}``, and of which split it is (`train_repeats`). It is told once a run of the first name there
     (the study) where only numbers differ, as between repeats and methods; an error is told once
     where no word differs. What ends the block (see `_told`) is logged and ends the process with
     status 1; a request to stop (SIGTERM, SIGINT) is logged with the memory used. Where the disk is
@@ -79,7 +79,7 @@ def logged(path, where=()):
 
     def placed(record):
         warns, text = record.levelno == logging.WARNING, record.getMessage()
-        record.place = f"{place}: " if place and warns else ""
+        record.place = f"{place}{_split}: " if place and warns else ""
         of = next(iter(dict(where).values()), "") if warns else ""
         text = NUMBER.sub("", text) if warns else text.removeprefix(f"{place}: ")
         return not told_before(f"{of}: {text}", told)
@@ -231,6 +231,8 @@ def running(job):
         yield Running(job)
 
 
+#: Of which split a warning is, on the terminal: a model that is delivered has a fit of its own.
+_split = ""
 _work = None
 
 
@@ -281,10 +283,14 @@ def train_repeats(job, one, repeats=None):
     from counterweight.tables.parquet import MODEL, stacked, write_table
 
     repeats = repeats or job.given["repeats"]
-    repeats = range(repeats) if isinstance(repeats, int) else repeats
+    of = f" of {repeats}" * isinstance(repeats, int)
+    repeats = range(repeats) if of else repeats
 
     def trained(repeat):
+        global _split
+        _split = f", split {repeat + 1}{of}" if of and len(repeats) > 1 else ""
         tables = one(repeat)
+        _split = ""
         log.info("repeat %d of %d done", repeat + 1, len(repeats))
         return tables
 

@@ -297,6 +297,21 @@ def test_the_error_told_of_a_delivered_rule_is_its_own_where_rows_judged_it(cert
     assert "they err in 20.1 % [19.9, 20.3] of the test rows" in splits
 
 
+@pytest.mark.parametrize("cost", [0.15, 0.26])
+def test_decisions_that_err_more_on_their_own_rows_than_splits_on_others_are_told(cost):
+    numbers, _ = delivered(cost=cost, constant=0.5, free=0.5, constant_keeps=1.0, behind=0.0)
+    told = "The delivered decisions err in 26.0 % of the rows of their own fit, in more than those"
+    assert (told in whole(PAGE.answer(numbers))) == (cost > 0.201)
+
+
+def test_of_new_rows_the_next_step_is_to_look_at_groups_that_are_known():
+    plan, metrics, _ = promised_study()
+    for new in (True, False):
+        numbers = StudyNumbers("mine", plan | {"new_rows": new}, metrics)
+        first = next(promises_page.next_steps(numbers, "ramp"))
+        assert ("Of those whose group you know compare the shares of a yes" in first) == new
+
+
 def test_of_many_open_promises_the_first_sentence_has_the_number_and_the_next_the_names():
     plan, metrics, _ = promised_study()
     texts = [f"coverage(women) <= 0.{j} * coverage(men)" for j in (5, 6, 7, 8)]

@@ -52,10 +52,7 @@ BINDING = 0.98
 ESTIMATES = {
     "outcome": "the chance of that",
     "decision": "the decision itself, 1 or 0",
-    "yes": (
-        "0.5 plus the score of a machine, cut at 0 and 1: no chance of that, and decisions may go "
-        "by another cut than 0.5"
-    ),
+    "yes": "0.5 plus the score of a machine, cut at 0 and 1: no chance, nor what decides alone",
 }
 
 _constraints = functools.lru_cache(None)(parse_constraint)
@@ -333,14 +330,14 @@ def promise_answer(numbers, main):
     named, long = [], []
     for word in ("broken", "undecided"):
         those = [text for text, said in zip(texts, new, strict=True) if said == word]
-        few = len(those) <= IN_BRIEF
-        named += [f"{word}: {listing(those)}" if few else f"{len(those)} {word}"] if those else []
-        long += [] if few else [f"{capital(word)} by held-out rows: {listing(those)}."]
-    those = f" ({'; '.join(named)})" if named else ""
-    shown = f"{new.count('kept')} of {len(texts)} can be shown kept at 95 %{those}"
+        many = len(those) > IN_BRIEF
+        named += [f"{len(those)} {word}" if many else f"{word}: {listing(those)}"] * bool(those)
+        long += [f"{capital(word)} by held-out rows: {listing(those)}."] * many
+    shown = f"{new.count('kept')} of {len(texts)} can be shown kept at 95 %"
+    shown += f" ({'; '.join(named)})" * bool(named)
     costs, behind = _costs(numbers, main)
     certified, how = _certified(numbers, texts)
-    judged, price = _judged_cost(numbers, main), _price(numbers, main)
+    (judged, worse), price = _own_cost(numbers, main), _price(numbers, main)
     if certified:
         said = f"{certified}{judged or price}."
         # Fits of the splits are others, and another candidate may have been chosen for them.
@@ -355,11 +352,10 @@ def promise_answer(numbers, main):
             level = percent(_delivered(numbers, "confidence"), 0)
             said = f"{said[:-1]}; the delivered model is not certified at {level}{judged}."
         how = how or _undecided(numbers, main, new)
-    own = [] if fit == len(texts) else [f"On the rows of its fit it keeps {fit} of {len(texts)}."]
-    requested = _requested(numbers, main)
-    if len(requested) != len(texts):
+    own = [f"On the rows of its fit it keeps {fit} of {len(texts)}."] if fit < len(texts) else []
+    if len(requested := _requested(numbers, main)) != len(texts):
         own.append(f"The {len(texts)} promises are those of {listing(requested)}.")
-    more = (*own, *how, *long, *_unlabeled(numbers))
+    more = (*own, *how, *long, *worse, *_unlabeled(numbers))
     return f"{behind}{_out_of_reach(numbers, main)}{said}", more, [*costs, *cards]
 
 
@@ -401,12 +397,19 @@ def _unlabeled(numbers):
     ]
 
 
-def _judged_cost(numbers, main):
-    """The error of the delivered decisions on the rows that judged them, as a clause."""
-    cost = _delivered(numbers, "cost")
-    if math.isnan(cost) or not _delivered(numbers, "judges") > 0:
-        return ""
-    return f"; its {_costed(numbers, main)} is {percent(cost)} on the rows that judged it"
+def _own_cost(numbers, main):
+    """The error of the delivered decisions: a clause by the rows that judged them, where some did;
+    else a sentence where rows of their own fit have more than test rows of the splits."""
+    cost, error = _delivered(numbers, "cost"), numbers.get(main, RULES[0], measure="error")
+    what = _costed(numbers, main)
+    if _delivered(numbers, "judges") > 0 and not math.isnan(cost):
+        return f"; its {what} is {percent(cost)} on the rows that judged it", []
+    if what != "error" or not cost > error.mean:
+        return "", []
+    return "", [
+        f"The delivered decisions err in {percent(cost)} of the rows of their own fit, in more than "
+        "those of the splits do on test rows: of new people expect at least as many."
+    ]
 
 
 def _costed(numbers, main):
@@ -444,9 +447,10 @@ def next_steps(numbers, main):
             f"Decide as {new} says: its decisions are those of the promises above. A yes stands "
             f"for {outcome_of(numbers)}, and its estimate is {told}."
             f"{_chosen(numbers)}{_cuts(numbers)}"
+            + " Of those whose group you know compare the shares of a yes: promises are about people "
+            "like those of the table." * bool(numbers.plan.get("new_rows"))
         )
-    level = _delivered(numbers, "confidence")
-    if math.isnan(level):
+    if math.isnan(_delivered(numbers, "confidence")):
         yield (
             "For promises that hold for new people with a known chance, add confidence: 0.95; the "
             "page then says which are certified, and how many rows others would take."

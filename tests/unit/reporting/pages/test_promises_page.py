@@ -300,7 +300,7 @@ def test_the_error_told_of_a_delivered_rule_is_its_own_where_rows_judged_it(cert
 @pytest.mark.parametrize("cost", [0.15, 0.26])
 def test_decisions_that_err_more_on_their_own_rows_than_splits_on_others_are_told(cost):
     numbers, _ = delivered(cost=cost, constant=0.5, free=0.5, constant_keeps=1.0, behind=0.0)
-    told = "The delivered decisions err in 26.0 % of the rows of their own fit, in more than those"
+    told = "The delivered decisions err in 26.0 % of the rows of their own fit, more than those of"
     assert (told in whole(PAGE.answer(numbers))) == (cost > 0.201)
 
 

@@ -407,8 +407,8 @@ def _own_cost(numbers, main):
     if what != "error" or not cost > error.mean:
         return "", []
     return "", [
-        f"The delivered decisions err in {percent(cost)} of the rows of their own fit, in more than "
-        "those of the splits do on test rows: of new people expect at least as many."
+        f"The delivered decisions err in {percent(cost)} of the rows of their own fit, more than "
+        "those of the splits on test rows: of new people expect at least as many."
     ]
 
 

@@ -59,11 +59,12 @@ def logged(path, where=()):
     """Log to the file `path` while the block runs; warnings and errors to the terminal, too.
 
     On the terminal, where many jobs write, a warning begins with `where` it comes from, such as
-    ``{"study": "adult", "method": "logistic"}``, and of which split it is (`train_repeats`). It is told once a run of the first name there
-    (the study) where only numbers differ, as between repeats and methods; an error is told once
-    where no word differs. What ends the block (see `_told`) is logged and ends the process with
-    status 1; a request to stop (SIGTERM, SIGINT) is logged with the memory used. Where the disk is
-    full the log ends early; the terminal has the sentence.
+    ``{"study": "adult", "method": "logistic"}``, and of which split it is (`train_repeats`). It is
+    told once a run of the first name there (the study) where only numbers differ, as between
+    repeats and methods; an error is told once where no word differs. What ends the block (see
+    `_told`) is logged and ends the process with status 1; a request to stop (SIGTERM, SIGINT) is
+    logged with the memory used. Where the disk is full the log ends early; the terminal has the
+    sentence.
     """
     place = ", ".join(f"{name} {value}" for name, value in dict(where).items())
     try:

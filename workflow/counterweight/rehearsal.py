@@ -379,6 +379,8 @@ def rehearse_offers(job):
     given, paths = job.given, job.input
     rng, seed = _draws(given)
     saved, table = SavedOffers.read(paths.model), read_table(paths.table)
+    table = table.iloc[by_content(table, (), given["dataset"]["roles"].get("id"))[0]]
+    table = table.assign(row=np.arange(len(table), dtype="int32")).reset_index(drop=True)
     X, column = saved.encoded(table), given["as"]["outcome"]["options"]["column"]
     offers = table[saved.facts["offer"]["column"]].to_numpy(float, na_value=np.nan)
     inside = np.clip(np.nan_to_num(offers, nan=saved.scale.low), saved.scale.low, saved.scale.high)
@@ -402,7 +404,8 @@ def rehearse_offers(job):
     by_answers = value("drawn_snips")
     claimed = by_answers if np.isfinite(by_answers) else float(told["best_revenue"].mean())
     found = {"revenue a person": {"truth": earned.mean(), "estimate": claimed} | ends}
-    found["revenue a person"]["possible"] = best["best_revenue"].mean()
+    # A copy may have other offers to choose from, by how it tells kinds of people apart.
+    found["revenue a person"]["possible"] = np.maximum(best["best_revenue"], earned).mean()
     if np.isfinite(told["low"]).all():
         held = (told["low"] <= best["best_offer"]) & (best["best_offer"] <= told["high"])
         offers = {"truth": best["best_offer"].mean(), "estimate": told["best_offer"].mean()}

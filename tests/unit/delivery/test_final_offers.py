@@ -175,6 +175,37 @@ def test_one_offer_for_all_is_that_of_the_curves_of_each_fold():
     assert found.one.claimed == pytest.approx(claimed, rel=1e-12)
 
 
+def test_neither_names_nor_the_order_of_rows_and_columns_decide_who_gets_which_offer(tmp_path):
+    frame = survey(240)
+    frame["price"] = np.random.default_rng(5).choice([10.0, 20, 30, 40], len(frame))
+    # Of people who are copies of each other either may be among the test rows.
+    frame["income"] = np.random.default_rng(6).lognormal(3, 0.4, len(frame)).round(2)
+    order = np.random.default_rng(4).permutation(len(frame))
+    turned, called = frame.iloc[order, ::-1], {"age": "zz", "price": "Angebot", "bought": "a"}
+    study = {"models": [{"model": "offer_logistic"}, {"model": "offer_boosting"}], "repeats": 2}
+    asked = {"study": study, "id": "customer", "experiment": {}, "limits": {"capacity": 40}}
+    told = []
+    for name, names in (("first", {}), ("second", called)):
+        (tmp_path / name).mkdir()
+        entry = {"offer": names.get("price", "price"), "answer": names.get("bought", "bought")}
+        one = turned.rename(columns=names) if names else frame
+        made, measured = Own(tmp_path / name, one, asked | entry), []
+        made.run("label")
+        for method in made.study["methods"]:
+            made.run("train", method)
+            measured.append(pd.DataFrame(made.run("evaluate", method)))
+        files = made.run("deliver")
+        offers = pd.read_parquet(files["offers"])
+        assert offers["customer"].to_list() == one["customer"].to_list()
+        labels = pd.read_parquet(made.at.labels).set_index(["repeat", "row"])["role"].unstack(0)
+        measured.append(pd.read_parquet(files["metrics"]))
+        offers = offers.set_index("customer")
+        offers["reason"] = offers["reason"].str.replace("Angebot", "price").str.replace("zz", "age")
+        told.append((offers.join(labels.set_axis(one["customer"])), *measured))
+    for ours, theirs in zip(*told, strict=True):
+        pd.testing.assert_frame_equal(ours, theirs.loc[ours.index], check_exact=True)
+
+
 def test_a_table_gets_offers_with_what_they_earn(tmp_path):
     frame = survey(400)
     frame["price"] = np.random.default_rng(5).uniform(5, 55, len(frame)).round(2)

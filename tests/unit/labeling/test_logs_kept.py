@@ -122,6 +122,26 @@ def test_a_log_of_ones_own_tells_the_chances_of_all_its_rows(tmp_path, rate):
     assert scores["estimate"].mean() == pytest.approx(y.mean(), rel=0.06)
 
 
+def test_what_is_drawn_of_a_log_that_dropped_zeros_goes_by_no_order_of_its_rows(tmp_path):
+    frame, _, draw = clicks(4)
+    log = frame[(frame["clicked"] == "ja") | (draw < RATE)].drop(columns="rate")[:1500]
+    log = log.assign(row_id=[f"e{number}" for number in range(len(log))])
+    half = {"model": "subsampled", "name": "ours", "keep_rate": 0.5, "correction": "spline"}
+    study = STUDY | {"models": [half | {"learner": "logistic"}, STUDY["models"][1]], "repeats": 1}
+    told = []
+    for name, one in (("first", log), ("second", log.sample(frac=1, random_state=3))):
+        (tmp_path / name).mkdir()
+        own = Own(tmp_path / name, one, ENTRY | {"id": "row_id", "study": study})
+        own.run("label")
+        for method in ("ours", "weighted"):
+            own.run("train", method)
+        scores = pd.read_parquet(own.run("deliver")["table"]).set_index("row_id")
+        told.append((scores, pd.DataFrame(own.run("evaluate", "ours"))))
+    (scores, measured), (others, same) = told
+    pd.testing.assert_frame_equal(scores, others.loc[scores.index], check_exact=True)
+    pd.testing.assert_frame_equal(measured, same, check_exact=True)
+
+
 def test_promises_of_a_log_that_dropped_zeros_are_kept_in_all_the_rows_that_there_were(tmp_path):
     """Rows left over, each as often as it stands for, say what everybody is told."""
     frame, _, draw = clicks(6)

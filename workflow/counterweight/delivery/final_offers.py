@@ -35,12 +35,13 @@ from counterweight.tables.parquet import (
     write_table,
 )
 from counterweight.tables.saved_form import write_answers
-from counterweight.tables.study_data import by_repeat, generator
+from counterweight.tables.study_data import by_repeat, found_rows, generator
 
 #: People, at most, of the comparison of methods in a study that keeps no answers from them.
 COMPARED = 1500
 #: Nats by which losses that are the same may differ.
 SAME = 1e-5
+_ABSENT = "Results are of rows that the table does not have: run the study again."
 
 
 def final_offers(job):
@@ -50,7 +51,7 @@ def final_offers(job):
     the test rows of the study's repeats, or else cross-validated ones.
     """
     given = job.given
-    frame, features, _, rule, outcome = prepared_rows(job)
+    frame, features, _, rule, outcome = prepared_rows(job, ordered=True)
     labels = read_columns(job.input.labels)
     first, layout = by_repeat(labels)[0], rule(frame)
     at, answers = answered_rows(frame, features, layout, outcome)
@@ -64,9 +65,11 @@ def final_offers(job):
     with features_named([name for name in features.columns if name != "row"]):
         told = job, frame, features, labels, at, answers, layout["offer"], held
         saved, losses, drawn = _fitted(*told)
-    asked = features["row"] if given["everybody"] else first["row"]
-    people = frame[frame["row"].isin(asked) & frame["row"].isin(features["row"])]
-    X = features.set_index("row").loc[people["row"]].to_numpy(dtype=float)
+    if not given["everybody"]:
+        features = features[features["row"].isin(first["row"])]
+    people = found_rows(rows, features["row"].to_numpy(), _ABSENT)
+    made_to, people = layout["offer"][people], frame.iloc[people]
+    X = features.drop(columns="row").to_numpy(dtype=float)
     if given["everybody"]:
         saved.facts["optimism"] = saved.optimism(X)
     priced = saved.priced(X)
@@ -83,14 +86,15 @@ def final_offers(job):
     asked = given.get("limits"), given.get("experiment"), coins
     columns, records = as_asked(saved, X, people.reset_index(drop=True), *asked)
     # What was offered to people, and what the model says of it; null where nothing was.
-    offers = layout["offer"][people.index.to_numpy()]
-    inside = (offers >= saved.scale.low) & (offers <= saved.scale.high)
+    inside = (made_to >= saved.scale.low) & (made_to <= saved.scale.high)
     p = np.full(len(X), np.nan)
-    p[inside] = saved.accepted(X[inside], offers[inside])
+    p[inside] = saved.accepted(X[inside], made_to[inside])
     role = pd.Series(first["role"], index=first["row"]).reindex(people["row"]).fillna("")
-    made = {"role": role.to_numpy(str), "offer": offers, "p": p}
-    made["revenue"] = p * saved.scale.revenue(offers)
-    table = pd.DataFrame(table | columns | made)
+    made = {"role": role.to_numpy(str), "offer": made_to, "p": p}
+    made["revenue"] = p * saved.scale.revenue(made_to)
+    # People stand in the file as in the table, whatever order draws go by.
+    table = pd.DataFrame(table | columns | made).iloc[np.argsort(people["row"].to_numpy())]
+    table = table.reset_index(drop=True)
     write_answers(job.output.offers, job.output.csv, table)
     if hasattr(job.output, "metrics"):
         records = _comparison(given, saved, losses, len(table)) + drawn + records
@@ -99,7 +103,7 @@ def final_offers(job):
                 place = {"metric": "offers_pooled", "part": column, "rows": len(table)}
                 records.append(place | {"value": many / len(table)})
         if given["everybody"]:
-            records += _levels(saved, X, offers[inside]) + expected
+            records += _levels(saved, X, made_to[inside]) + expected
         write_table(job.output.metrics, metrics_table(given["study"], "delivered", records))
     tell_offers(job.log, table, given["labeling"]["options"]["offer"])
 
@@ -320,12 +324,12 @@ def _held_out_losses(job, labels, rows, answers):
     paths = getattr(job.input, "predictions", None)
     if not len(paths or ()) or not (labels["role"] == "test").any():
         return None
-    losses, order = [], np.argsort(rows)
+    losses = []
     tables = dict(zip(job.given["methods"], np.atleast_1d(paths), strict=True))
     for one in job.given["candidates"]:
         table = read_columns(str(tables[one["method"]]))
         own = (table["role"] == "test") & (table["setting"] == one["setting"])
-        places = order[np.searchsorted(rows, table["row"][own], sorter=order)]
+        places = found_rows(rows, table["row"][own], _ABSENT)
         losses.append(answer_loss(table["p"][own], np.asarray(answers)[places]))
     return losses
 

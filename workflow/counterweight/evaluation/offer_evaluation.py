@@ -24,9 +24,10 @@ from counterweight.models.choice.offer_model import (
 )
 from counterweight.numerics.gaussian_mixture import Mixture
 from counterweight.tables.parquet import blocks, by_setting
-from counterweight.tables.study_data import by_repeat, generator
+from counterweight.tables.study_data import by_repeat, found_rows, generator
 
 log = logging.getLogger("counterweight")
+_AGAIN = "are not of the same rows: delete the results of the study and run again."
 
 
 class ErrorNames(NamedTuple):
@@ -49,14 +50,7 @@ class Repeat:
     """
 
     def __init__(self, labels, truth, X, scaling, mixture, density, like=None):
-        order = np.argsort(truth["row"], kind="stable")
-        at = np.searchsorted(truth["row"][order], labels["row"])
-        at = order[np.minimum(at, len(order) - 1)]
-        if not np.array_equal(truth["row"][at], labels["row"]):
-            raise CounterweightError(
-                "Labels and truth are not of the same rows: delete the results of the study and "
-                "run again."
-            )
+        at = found_rows(truth["row"], labels["row"], f"Labels and truth {_AGAIN}")
         self.truth = {name: np.asarray(values)[at] for name, values in truth.items()}
         self.answer = np.asarray(self.truth["answer"], dtype=float).astype(int)
         self.t, self.offer = labels["t"], labels["offer"]
@@ -320,7 +314,8 @@ def evaluate_offers(
         own = {name: values[part] for name, values in columns.items()}
         place = {"repeat": repeat, "target": "general"}
         if repeat not in seen:
-            at = np.searchsorted(features["row"], labels[repeat]["row"])
+            absent = f"Features and labels of repeat {repeat} {_AGAIN}"
+            at = found_rows(features["row"], labels[repeat]["row"], absent)
             drew = None if mixture is None else mixture(repeat)
             rows, like = (labels[repeat], truth[repeat], X[at]), next(iter(seen.values()), None)
             known = seen[repeat] = Repeat(*rows, scaling, drew, (density, bins), like)

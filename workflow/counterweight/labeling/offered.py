@@ -8,7 +8,7 @@ from counterweight.fragments import Array, Choice, Flag, Number, Option, Text
 from counterweight.labeling.columns import equal, refuse_outside, require, types_in
 from counterweight.labeling.split import check_features, size_records
 from counterweight.labeling.target_leakage import of_offers
-from counterweight.tables.study_data import check_row_ids, generator
+from counterweight.tables.study_data import check_row_ids, found_rows, generator
 
 
 class OfferScale:
@@ -264,9 +264,10 @@ def label_offers(
     experiment predicts the rows that it learned from). Otherwise every repeat holds all rows:
     parted as the table says, or by random splits.
 
-    `frame` is the prepared table, `features` rows kept by the recipe, with ``row``; `known` what is
-    known of a generated data set, by ``row``: ``component``, and threshold and slope ``eta``, ``k``
-    in the user's units, as far as there. `rule` is `offered` with its options,
+    `frame` is the prepared table, `features` rows kept by the recipe, with ``row``, in the order
+    that draws go by; `known` what is known of a generated data set, by ``row``: ``component``, and
+    threshold and slope ``eta``, ``k`` in the user's units, as far as there. `rule` is `offered`
+    with its options,
     ``outcome(frame, population)`` gives 0 and 1. `answer` is the column of the answers, which must
     be no feature; `judged` whether a column report has left out what tells the answer or the offer,
     else such a feature is refused. Labels have the layout `LABELS`; ``answer`` (Int8) is null on
@@ -277,7 +278,7 @@ def label_offers(
     the training answers or offers are all equal; a role's column is among the features.
     """
     check_features(features)
-    check_row_ids(features["row"])
+    check_row_ids(np.sort(features["row"]))
     check_row_ids(frame["row"])
     layout = rule(frame)
     at, answers = answered_rows(frame, features, layout, outcome)
@@ -305,9 +306,12 @@ def label_offers(
 def answered_rows(frame, features, layout, outcome):
     """Places (m,) in a table of the rows that the rule keeps, with features and an answer; answers.
 
-    `layout` is from `offered`; the rest see `label_offers`. Refused where none is left.
+    They stand in the order of the features. `layout` is from `offered`; the rest see
+    `label_offers`. Refused where none is left.
     """
-    at = np.flatnonzero(layout["kept"] & frame["row"].isin(features["row"]).to_numpy())
+    absent = "Features are of rows that the table does not have: run the study again."
+    at = found_rows(frame["row"].to_numpy(), features["row"].to_numpy(), absent)
+    at = at[layout["kept"][at]]
     if not len(at):
         raise CounterweightError(
             "The feature recipe leaves out every row that labeling.where asks for: choose another "

@@ -278,14 +278,14 @@ def seen_rows(component, data, repeat, target):
 
     By what its class asks for. ``UNLABELED``: it sees the features of unlabeled rows, too; as an
     oracle it then gets the hidden labels of these beside the labeled rows, and is refused where it
-    has no use for them. ``KEYED``: it gets the ids of its rows. ``CATEGORIES``: it gets the layout
-    of features of which the recipe declares some to be categories. ``NAMED``: it gets the names of
-    its features. ``RATED``: it gets the rates at which rows of a log were kept; others weigh them
-    by these.
+    has no use for them. ``KEYED``: it gets keys to draw its rows by. ``CATEGORIES``: it gets the
+    layout of features of which the recipe declares some to be categories. ``NAMED``: it gets the
+    names of its features. ``RATED``: it gets the rates at which rows of a log were kept; others
+    weigh them by these.
     """
     two = getattr(component, "UNLABELED", False)
-    X, y, weight, keys = data.training(repeat, target, seen=two)
-    told = {"keys": keys} if getattr(component, "KEYED", False) else {}
+    X, y, weight, rows = data.training(repeat, target, seen=two)
+    told = {"keys": data.keys(rows)} if getattr(component, "KEYED", False) else {}
     if getattr(component, "CATEGORIES", None) and data.categories:
         told["categories"] = component.CATEGORIES.named(data.names, **data.categories)
     if getattr(component, "NAMED", False):

@@ -144,6 +144,15 @@ class StudyData:
             )
         return kept["places"]
 
+    def keys(self, rows):
+        """Keys (n,) that rows are drawn by: their ids, or their places where ids do not ascend.
+
+        Features of one's own table stand in the order of their content; ids tell that of the file.
+        """
+        if (self.rows[1:] > self.rows[:-1]).all():
+            return rows
+        return found_rows(self.rows, rows, "Rows are not among the features: run the study again.")
+
     def _kept(self, repeat):
         """What is kept of the repeat that was looked at last, and of no other."""
         if self._lately[0] != repeat:

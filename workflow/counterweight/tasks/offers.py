@@ -171,7 +171,7 @@ def label(job):
     from counterweight.labeling.split import prepared_rows, write_rows
 
     given = job.given
-    frame, features, known, rule, outcome = prepared_rows(job, job.input.known)
+    frame, features, known, rule, outcome = prepared_rows(job, job.input.known, ordered=True)
     labels, truth = label_offers(
         frame,
         features,

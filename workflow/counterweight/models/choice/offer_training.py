@@ -20,7 +20,7 @@ from counterweight.numerics.emissions import Layout
 from counterweight.numerics.linear import EDGE, expit, fitted_factors, logit
 from counterweight.plan.components import load
 from counterweight.tables.parquet import constant, stacked
-from counterweight.tables.study_data import generator
+from counterweight.tables.study_data import found_rows, generator
 
 log = logging.getLogger("counterweight")
 
@@ -59,9 +59,8 @@ def offer_rows(data, repeat):
     labels, at = data.labels[repeat], data.rows_of(repeat)
     component = None
     if data.truth is not None and "component" in data.truth[repeat]:
-        truth = data.truth[repeat]
-        order = np.argsort(truth["row"], kind="stable")
-        component = truth["component"][order][np.searchsorted(truth["row"][order], labels["row"])]
+        truth, absent = data.truth[repeat], f"The truth of repeat {repeat} lacks rows: run again."
+        component = truth["component"][found_rows(truth["row"], labels["row"], absent)]
     train = labels["role"] == "train"
     if not train.any():
         raise CounterweightError(f"Repeat {repeat} has no training rows: lower the test share.")

@@ -14,6 +14,7 @@ from counterweight.plan.config import resolve
 from counterweight.plan.own import with_own_tables
 from counterweight.plan.stages import Stages
 from counterweight.tables.jobs import log
+from counterweight.tables.parquet import METRICS, metrics_table, write_table
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 
@@ -77,6 +78,8 @@ class Own:
             made = function(running)
         if stage == "evaluate":
             return made
+        if stage == "label":
+            write_table(self.at.metrics("labels"), metrics_table("mine", "labels", made), METRICS)
         return {role: Path(path) for role, path in outputs.items()}
 
 

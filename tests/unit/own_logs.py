@@ -144,7 +144,9 @@ def run_study(folder, frame, entry=ENTRY, score=None, evaluation=None):
     of = module_of(study)
     job = of.plan_label(plan, study, at)
     made = {"features": at.features, "labels": at.labels, "truth": at.truth}
-    metrics = [pd.DataFrame(metrics_table("mine", "labels", run_job(job, **made)).to_pandas())]
+    measured = metrics_table("mine", "labels", run_job(job, **made))
+    write_table(at.metrics("labels"), measured, METRICS)
+    metrics = [measured.to_pandas()]
     for method in study["methods"]:
         job = of.plan_train(plan, study, method, at)
         run_job(job, model=at.model(method), predictions=at.predictions(method))

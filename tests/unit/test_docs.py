@@ -156,8 +156,8 @@ class Studies:
         for role, file in OUTPUTS.get(stage, {}).items():
             path = getattr(at, file)
             paths[role] = path(item) if callable(path) else path
-        if stage == "evaluate":
-            paths["metrics"] = at.metrics(item)
+        if stage in ("label", "evaluate"):
+            paths["metrics"] = at.metrics(item or "labels")
         return paths
 
     def make(self, name, stage, item=""):
@@ -183,8 +183,9 @@ class Studies:
         function = components.reference(job.run)
         with components.only(job.uses, job.modules):
             records = function(running)
-        if stage == "evaluate":
-            write_table(outputs["metrics"], metrics_table(name, item, records), METRICS)
+        if stage in ("label", "evaluate"):
+            told = metrics_table(name, item or "labels", records)
+            write_table(outputs["metrics"], told, METRICS)
 
 
 @pytest.fixture(scope="module")

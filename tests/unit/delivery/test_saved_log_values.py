@@ -19,34 +19,23 @@ def test_a_difference_is_better_or_worse_where_its_interval_leaves_0_out(low, hi
     assert saved.verdict(SimpleNamespace(low=-high, high=-low)) == turned
 
 
-def supported(flag, **known):
+def supported(*reasons, **known):
     told = {"rows": 1000, "rows_agreed": 400, "rows_rewarded": 30, "effective_rows": 77.4}
-    told |= {"clusters": 0, "largest_share": 0.125, "flag": flag}
-    told["mean_weight"] = SimpleNamespace(value=known.pop("mean", 1.0))
-    return SimpleNamespace(**(told | known))
+    return SimpleNamespace(**(told | {"clusters": 0, "reasons": reasons} | known))
 
 
-def test_what_a_value_rests_on_is_told_by_its_flag():
-    good = saved.rests_on(supported("good"))
+def test_what_a_value_rests_on_is_told_with_the_reasons_against_it():
+    good = saved.rests_on(supported())
     assert good == (
         "30 rows with a reward among 400 of 1000 rows whose action the policy may take; as much as "
         "77 rows that count alike"
     )
-    assert saved.rests_on(supported("good"), True) == good
-    assert "1000 rows of about 60 users whose" in saved.rests_on(supported("good", clusters=60))
+    of_users = saved.rests_on(supported(clusters=60))
+    assert "1000 rows of about 60 users whose" in of_users
+    assert of_users.endswith("as much as 77 users that count alike")
     # Counted by a hash: 1,319 of 1,323.
-    assert "rows of about 1,300 users whose" in saved.rests_on(supported("good", clusters=1319))
-    thin = saved.rests_on(supported("thin"))
-    assert thin.endswith(
-        "few rows carry the value, its gain, or the error of either; one row alone is 12.5% of the "
-        "value"
-    )
-    assert "few rows or users carry" in saved.rests_on(supported("thin", clusters=60))
-    outside = saved.rests_on(supported("outside", mean=0.75))
-    assert "the weights average 0.75, so some 25% of what" in outside
-    doubtful = saved.rests_on(supported("doubtful", mean=1.5), True)
-    assert "average 1.5 and not 1" in doubtful and doubtful.endswith("the keep rate is not right")
-    assert "keep rate" not in saved.rests_on(supported("doubtful", mean=1.5))
+    assert "rows of about 1,300 users whose" in saved.rests_on(supported(clusters=1319))
+    assert saved.rests_on(supported("one", "two")) == f"{good}: one; two"
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.labeling.log_files import LABELS, TRUTH, label_log, propensity_records
-from counterweight.labeling.logs import logged
+from counterweight.labeling.log_files import LABELS, TRUTH, label_log
+from counterweight.labeling.logs import logged, propensity_records
 from counterweight.labeling.outcome_rules import above_median, reward
 from counterweight.labeling.recipes import as_is, one_hot
 from counterweight.tables import parquet

@@ -11,11 +11,10 @@ import pandas as pd
 
 from counterweight.delivery.saved_models import SavedModel
 from counterweight.errors import listed
-from counterweight.evaluation.log_values import LOGGED, carriers, users_in_words, values_of_log
+from counterweight.evaluation.log_values import LOGGED, users_in_words, values_of_log
 from counterweight.labeling.columns import ids_again
 from counterweight.labeling.log_files import LogQuestion
 from counterweight.numerics.checks import pandas_frame
-from counterweight.numerics.log_sums import few_users
 from counterweight.tables.parquet import write_table
 from counterweight.tables.saved_form import write_csv
 
@@ -38,7 +37,7 @@ VALUES = (
 COMPARISONS = (
     *((name, "string") for name in ("policy", "other", "estimator")),
     *((name, "float64") for name in ("difference", "low", "high", "standard_error")),
-    ("verdict", "string"),
+    *((name, "string") for name in ("verdict", "support", "reason")),
 )
 #: What the policy that made the log is called.
 OF_LOG = "the log's own"
@@ -109,7 +108,8 @@ def delivered(output, known, facts):
     SavedValues(facts | told).save(output.model)
     write_tables(output, *tables_of(known))
     for (policy, estimator), support in known.support.items():
-        log.info("%s by %s: support %s", policy, estimator, support.flag)
+        why = f" ({'; '.join(support.reasons)})" if support.reasons else ""
+        log.info("%s by %s: support %s%s", policy, estimator, support.flag, why)
 
 
 def answers_of(known):
@@ -129,14 +129,16 @@ def tables_of(known):
 
     Layouts `VALUES` and `COMPARISONS`; the first line of the values is of the policy that made the
     log, and the estimator that answers go by comes first. ``gain`` is the value minus that
-    policy's, paired; ``verdict`` is better, worse or open.
+    policy's, paired; ``verdict`` is better, worse or open. ``support`` of a comparison is the worst
+    of both values'.
     """
     values, comparisons = [], []
     mine = {"policy": OF_LOG, "estimator": "mean", "rows": known.rows}
-    mine |= {"support": "thin" if few_users(known.clusters) else "good"}
+    mine["support"], why = known.own
     mine |= _interval(known.logged) | {"rows_rewarded": known.nonzero}
     whose = users_in_words(known.clusters)
-    mine |= {"rests_on": f"{known.nonzero} rows with a reward of {known.rows}{whose}"}
+    said = f"{known.nonzero} rows with a reward of {known.rows}{whose}"
+    mine["rests_on"] = ": ".join([said, *why])
     mine |= {"effective_rows": known.effective_rows, "largest_weight": 1.0, "mean_weight": 1.0}
     values.append(mine)
     for policy in dict.fromkeys(policy for policy, _ in known.values):
@@ -148,13 +150,14 @@ def tables_of(known):
             line |= _told("lift", lift) | _told("mean_weight", support.mean_weight)
             line |= {key: getattr(support, key) for key in (*_SUPPORT, "rows_rewarded")}
             line |= {"thin_share": support.thin_share, "support": support.flag}
-            line["rests_on"] = rests_on(support, known.estimators[0] == "ips")
+            line["rests_on"] = rests_on(support)
             values.append(line)
     pairs = sorted(known.differences, key=lambda pair: known.estimators.index(pair[2]))
     for policy, other, name in pairs:
         one = known.differences[policy, other, name]
         line = {"policy": policy, "other": other or OF_LOG, "estimator": name}
         line |= _interval(one) | {"difference": one.value, "verdict": verdict(one)}
+        line["support"], line["reason"] = known.support_of(policy, other, name)
         comparisons.append(line)
     return _columns(values, VALUES), _columns(comparisons, COMPARISONS)
 
@@ -164,27 +167,15 @@ def verdict(one):
     return "better" if one.low > 0 else "worse" if one.high < 0 else "open"
 
 
-def rests_on(support, subsampled=False):
-    """What a value rests on, in words; `subsampled` logs have a keep rate that may be wrong."""
-    rate = ", or the keep rate is not right" if subsampled else ""
+def rests_on(support):
+    """What a value rests on, and why that is not good where it is not, in words."""
+    count = "users" if support.clusters else "rows"
     said = (
         f"{support.rows_rewarded} rows with a reward among {support.rows_agreed} of {support.rows} "
         f"rows{users_in_words(support.clusters)} whose action the policy may take; as much as "
-        f"{support.effective_rows:.0f} rows that count alike"
+        f"{support.effective_rows:.0f} {count} that count alike"
     )
-    weight, who = support.mean_weight.value, carriers(support.clusters)
-    return (
-        said
-        + {
-            "good": "",
-            "thin": f": few {who} carry the value, its gain, or the error of either; one row alone "
-            f"is {support.largest_share:.1%} of the value",
-            "outside": f": the weights average {weight:.3g}, so some {1 - weight:.0%} of what the "
-            f"policy does is not in the log (or the propensities are too high{rate})",
-            "doubtful": f": the weights average {weight:.3g} and not 1, so the propensities are "
-            f"too low, or the policy's probabilities are not those of the logged actions{rate}",
-        }[support.flag]
-    )
+    return said + (f": {'; '.join(support.reasons)}" if support.reasons else "")
 
 
 def _interval(one):

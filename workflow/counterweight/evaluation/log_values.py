@@ -33,7 +33,7 @@ import numpy as np
 from counterweight.fragments import LEVEL, Choice, Integer, Number
 from counterweight.labeling.columns import CLUSTERS
 from counterweight.labeling.log_files import rows_in_step
-from counterweight.labeling.logs import known_number
+from counterweight.labeling.logs import WRONG, known_number
 from counterweight.numerics.estimate import (
     anytime_interval,
     counted_interval,
@@ -88,9 +88,10 @@ FEW_ROWS = 100
 #: Share of the mean reward below which a difference is how sums are rounded.
 ROUNDING = 1e-12
 #: How far weights may average from 1 before it is told: absolutely, and in standard errors, which
-#: chance exceeds in one log of a thousand.
+#: chance exceeds in one log of a thousand. Of a log that dropped zeros no gap is small, as a wrong
+#: keep rate moves values by far more than weights, and `WRONG` is the chance that all may have.
 OFF, FAR = 0.02, 3.3
-#: Flags of `Support`, by the metric ``support``.
+#: Flags of `Support`, by the metric ``support``, the worst last.
 FLAGS = ("good", "thin", "outside", "doubtful")
 _COLUMNS = ("row", "keep_rate", "propensity", "reward", "weight", "cluster")
 
@@ -112,12 +113,14 @@ class Support:
     ``rows`` are those of the log, ``clusters`` about how many users they are of, 0 where every row
     stands for itself; ``rows_agreed`` those whose action the policy may take, ``rows_rewarded``
     those of them with a reward. ``effective_rows`` are ``(sum u)^2 / sum u^2``, u the weights ``k
-    w`` of SNIPS, or the terms ``k w |r|`` of IPS; ``largest_share`` is that of one row in ``sum
-    u``, ``largest_weight`` the largest w. ``mean_weight`` is ``sum k w / sum k``, 1 where all is
-    right, and ``thin_share`` the share of ``sum k w`` in rows whose propensity is below the option
-    `thin`. ``flag`` is ``good``, ``thin`` (few rows carry the value, its gain, or the standard
-    error of either, or users are few), ``outside`` (the policy does what the log does not show) or
-    ``doubtful`` (weights average more than 1, which right propensities do not).
+    w`` of SNIPS, or the terms ``k w |r|`` of IPS, of users, where rows belong to some;
+    ``largest_share`` is that of one row (user) in ``sum u``, ``largest_weight`` the largest w.
+    ``mean_weight`` is ``sum k w / sum k``, 1 where all is right, and ``thin_share`` the share of
+    ``sum k w`` in rows whose propensity is below the option `thin`. ``flag`` is the worst of all
+    checks: ``good``, ``thin`` (few rows carry the value, its gain, or the standard error of either,
+    or users are few), ``outside`` (the policy does what the log does not show) or ``doubtful``
+    (propensities are not those of the logged actions, or weights average more than 1, which right
+    ones do not). ``reasons`` say why it is not good.
     """
 
     rows: int
@@ -130,6 +133,7 @@ class Support:
     mean_weight: Ratio
     thin_share: float
     flag: str
+    reasons: tuple = ()
 
 
 @dataclass(frozen=True)
@@ -143,7 +147,9 @@ class LogValues:
     interval, ``lost`` (mean of what weights lost where they are limited) by policy. Of
     the ``estimators`` the first is the one that answers go by: SNIPS, or IPS where rows of reward 0
     were kept at a rate below 1, since the few that are left make the sum of weights uncertain, and
-    IPS needs them for their number only. ``effective_rows`` are of the weights k.
+    IPS needs them for their number only. ``effective_rows`` are of the weights k. ``own`` are flag
+    and reasons of the value of the log's own policy, ``crowded`` the differences of which few draws
+    make the error.
     """
 
     logged: Ratio
@@ -157,10 +163,26 @@ class LogValues:
     nonzero: int
     effective_rows: float
     clusters: int = 0
+    own: tuple = ("good", ())
+    crowded: frozenset = frozenset()
+
+    def support_of(self, policy, other, estimator):
+        """Flag of a difference, the worst of both values', and why it is not good, in words."""
+        told = {}
+        for name in (policy, other):
+            one = self.support.get((name, estimator))
+            told[name or "the log's own"] = (one.flag, one.reasons) if one else self.own
+        if (policy, other, estimator) in self.crowded:
+            few = f"few {'users' if self.clusters else 'rows'} make the error of the difference"
+            told[""] = "thin", (few,)
+        flag = max((own for own, _ in told.values()), key=FLAGS.index)
+        return flag, "; ".join(
+            f"{name}: {', '.join(why)}".removeprefix(": ") for name, (_, why) in told.items() if why
+        )
 
 
 def log_values(
-    batches, policies, *, reward_range=None, level=0.95, rows_before=0, anytime=0, **asked
+    batches, policies, *, reward_range=None, level=0.95, rows_before=0, anytime=0, wrong="", **asked
 ):
     """Values of policies, their differences and their support, as `LogValues`.
 
@@ -185,6 +207,9 @@ def log_values(
     anytime : int
         Rows (clusters) about which intervals are to be narrowest that may be looked at after every
         row; 0 for intervals that are looked at once.
+    wrong : str or callable
+        Words on why propensities are not those of the logged actions, "" where nothing says so;
+        or what gives them once the log was read.
     **asked
         As of `log_sums.begun`. ``clusters``: their number, 0 where every row stands for itself;
         ``thin``: propensity below which support is thin; ``limit``, ``limit_at``; ``modelled``:
@@ -196,11 +221,20 @@ def log_values(
         sums.add(batch)
     options = {"reward_range": reward_range, "level": level}
     options |= {"rows_before": rows_before, "anytime": anytime}
+    options["wrong"] = wrong() if callable(wrong) else wrong
     return values_of_sums(sums, policies, batches, **options)
 
 
 def values_of_sums(
-    sums, policies, batches=None, *, reward_range=None, level=0.95, rows_before=0, anytime=0
+    sums,
+    policies,
+    batches=None,
+    *,
+    reward_range=None,
+    level=0.95,
+    rows_before=0,
+    anytime=0,
+    wrong="",
 ):
     """`LogValues` of sums (`begun`) over all rows of a log; parameters as of `log_values`."""
     alone = bool(rows_before) and sums.rows == sums.nonzero < rows_before
@@ -264,17 +298,18 @@ def values_of_sums(
         lifts=told("lift"),
         lost=lost,
         support={
-            (name, key): _support(
-                sums, policy, key, made["weight", name], users, (name, key) in crowded
-            )
+            (name, key): _support(sums, policy, key, made["weight", name], users, told_of)
             for policy, name in enumerate(policies)
             for key in names
+            for told_of in [((name, key) in crowded, wrong)]
         },
         estimators=(*first, *rest),
         rows=sums.rows,
         nonzero=sums.nonzero,
-        effective_rows=sums.effective(0),
+        effective_rows=sums.of_draws(0)[0],
         clusters=users,
+        own=_flagged(_few(sums, None, "mean", users, (LOGGED, "mean") in crowded)),
+        crowded=frozenset(key for key in crowded if len(key) == 3),
     )
 
 
@@ -478,27 +513,79 @@ def _with_bias(made, biases, bounds):
     return made
 
 
-def _support(sums, policy, estimator, mean_weight, clusters, crowded):
+def _support(sums, policy, estimator, mean_weight, clusters, told):
     """The `Support` of one policy: of all rows in the sum and of those with a reward the worse.
 
-    `crowded`: whether few rows make the error of the estimate.
+    `told`: whether few rows make the error of the estimate; words on wrong propensities.
     """
+    from scipy.special import ndtri
+
+    (crowded, wrong), kept = told, sums.subsampled
     name = LIMITED if estimator == LIMITED else "earned" if estimator == "ips" else "weight"
     known = sums.carried(policy, sums.columns.place(name, policy))
     gap, right = mean_weight.value - 1, mean_weight.low <= 1 <= mean_weight.high
-    if not right and abs(gap) > max(OFF, FAR * mean_weight.standard_error):
-        flag = "doubtful" if gap > 0 else "outside"
+    # Where all weights are 1 nothing rests on propensities.
+    same = known["largest_weight"] == mean_weight.value == 1
+    far = float(ndtri(1 - WRONG / 2 / sums.columns.policies)) if kept else FAR
+    least = max(0.0 if kept else OFF, far * mean_weight.standard_error)
+    found = [("doubtful", wrong)] if wrong and not same else []
+    if not right and abs(gap) > least:
+        found.append(_off(mean_weight.value, ", or the keep rate is not right" if kept else ""))
+    few = _few(sums, policy, estimator, clusters, crowded)
+    flag, reasons = _flagged(few, found)
+    return Support(clusters=clusters, mean_weight=mean_weight, flag=flag, reasons=reasons, **known)
+
+
+def _off(weight, rate):
+    """Flag and words of weights that do not average 1."""
+    if weight > 1:
+        return "doubtful", (
+            f"the weights average {weight:.3g} and not 1, so the propensities are too low, or the "
+            f"policy's probabilities are not those of the logged actions{rate}"
+        )
+    return "outside", (
+        f"the weights average {weight:.3g}, so some {1 - weight:.0%} of what the policy does is "
+        f"not in the log (or the propensities are too high{rate})"
+    )
+
+
+def _flagged(few, found=()):
+    """The worst flag and the reasons, of what few rows carry and of what else was `found`."""
+    found = [*found, *([("thin", few)] if few else [])]
+    found.sort(key=lambda one: -FLAGS.index(one[0]))
+    return (found[0][0] if found else "good"), tuple(why for _, why in found)
+
+
+def _few(sums, policy, estimator, clusters, crowded):
+    """Words on what few rows or users carry, "" where many do.
+
+    Of a policy's value, its gain and the errors of both; of the log's own value without a policy.
+    """
+    at, one, many = sums.columns.place, "row", "rows"
+    rewards = math.inf if estimator == LIMITED else sums.effective_rewards(policy)
+    if policy is None:
+        columns = [(0, FEW_ROWS, "rows"), (at("reward"), 0, "rewards")]
     else:
-        # Limited weights are judged by themselves.
-        names = (LIMITED,) if estimator == LIMITED else ("weight", "earned")
-        few = crowded or known["rows_rewarded"] < FEW_REWARDS or few_users(clusters)
-        few |= estimator != LIMITED and sums.effective_rewards(policy) < FEW_REWARDS
-        for one in names:
-            own = sums.carried(policy, sums.columns.place(one, policy))
-            few |= own["effective_rows"] < (FEW_ROWS if one == "weight" else FEW_REWARDS)
-            few |= own["largest_share"] > LARGE_SHARE
-        flag = "thin" if few else "good"
-    return Support(clusters=clusters, mean_weight=mean_weight, flag=flag, **known)
+        rewards = min(rewards, sums.carried(policy, 0)["rows_rewarded"])
+        columns = [(at("weight", policy), FEW_ROWS, "weights")]
+        columns += [(at("earned", policy), FEW_REWARDS, "rewards")]
+    if estimator == LIMITED:  # Limited weights are judged by themselves.
+        columns = [(at(LIMITED, policy), FEW_REWARDS, "rewards")]
+    if clusters:
+        one, many = "user", "users"
+    said = [f"{clusters} users"] if few_users(clusters) else []
+    said += [f"{rewards:.3g} effective rewards"] if rewards < FEW_REWARDS else []
+    for column, least, what in columns:
+        (draws, share), rows = sums.of_draws(column), sums.effective(column)
+        said += [f"{what} that count as {rows:.0f} rows"] if rows < least else []
+        if clusters and not few_users(clusters) and draws < FEW_REWARDS and least:
+            said.append(f"{what} that count as {draws:.0f} users")
+        said += [f"one {one} is {share:.1%} of the {what}"] if share > LARGE_SHARE else []
+    said += [f"a few {many} make the error"] if crowded else []
+    if not said:
+        return ""
+    carried = "the value" if policy is None else "the value, its gain, or the error of either"
+    return f"few {carriers(clusters)} carry {carried} ({', '.join(said)})"
 
 
 def _sequence(one, key, draws, at, level, bounds):
@@ -543,8 +630,10 @@ def records_of(known, own, others):
             records.append(place | {"metric": metric, "value": getattr(support, metric)})
         records.append(place | {"metric": "support", "value": FLAGS.index(support.flag)})
         for other in (LOGGED, *others):
-            ratio = known.differences[own, other, name]
-            tell("difference", ratio, measure=name, part=other or "log")
+            ratio, part = known.differences[own, other, name], other or "log"
+            tell("difference", ratio, measure=name, part=part)
+            flag = FLAGS.index(known.support_of(own, other, name)[0])
+            records.append(place | {"metric": "difference_support", "part": part, "value": flag})
         tell("lift", known.lifts[own, name], measure=name)
     if own in known.lost:
         tell("weight_lost", known.lost[own])
@@ -581,6 +670,7 @@ def values_of_log(question, rows, reading=None):
         lambda: question.batches(rows, reading),
         list(question.facts["policies"]),
         clusters=question.clusters,
+        wrong=question.wrong,
         **_options(question, "level", "thin", "anytime", "limit", "limit_at"),
     )
 

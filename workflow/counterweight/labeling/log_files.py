@@ -14,12 +14,14 @@ from counterweight.labeling.columns import CLUSTERS, check_finite, types_of_cond
 from counterweight.labeling.logs import (
     ROLES,
     LogProblems,
+    PropensityTest,
     a_word,
     logged_reward,
     lone_word,
     own_log,
     present,
     roles_of,
+    wrong_propensities,
 )
 from counterweight.numerics.checks import note_wrong, with_columns
 from counterweight.numerics.log_sums import Columns, LogSums, begun
@@ -316,93 +318,6 @@ class _Role(LogSums):
         self.add(own | {"weight": np.ones(rows), "p": np.empty((rows, 0))})
 
 
-#: Rows in which an action was logged, below which its propensities are not judged.
-LEAST_LOGGED = 20
-#: Most actions and contexts that are told apart, and actions that were never logged.
-MOST_CELLS, MOST_ABSENT = 1000, 3
-
-
-def propensity_records(parts, action, contexts, takes=()):
-    """Records of whether propensities are those of the logged actions, by action and context.
-
-    Over the rows of a context the mean of ``1{A = a} / p`` is 1 in expectation for each action a
-    that could be taken in all of them, and less for one that could not. So only means above 1 speak
-    against the propensities. `parts` are batches of `log_rows` with the column `action`
-    and those of `contexts`, each of which parts the rows by its values; the whole log is a context,
-    too. Told is the cell that is most above 1: its mean (``propensity_mean``, the cell as
-    ``variable``) and the chance of such a cell among all (``propensity_p``, two-sided, Bonferroni).
-    Where rows belong to users, errors are those of sums over users. Of those contexts that are what
-    a policy `takes`, each action that was never logged is told with its share of the rows
-    (``action_unlogged``, the action as ``variable``, the column as ``part``). Nothing is told of
-    columns with more than `MOST_CELLS` pairs; cells with fewer than `LEAST_LOGGED` rows of the
-    action, or users who had it, are left out.
-
-    A mean has the error of ``sum k^2 (1{A = a} / p - 1)^2``, that of the expected rows where fewer
-    were logged, so that rare actions are no alarm: of 400 right logs each of 480 to 20,000 rows,
-    propensities down to .01, 0 to 1.3 % had a chance below .01, and all with shuffled ones.
-    """
-    import pandas as pd
-    from scipy.special import ndtr
-
-    found, users = {name: [] for name in ("", *contexts)}, False
-    for part in parts:
-        users = users or bool("cluster" in part and (part["cluster"] >= 0).any())
-        by = ["context", "action", *["cluster"] * users]
-        p, kept = part["propensity"], np.where(part["reward"] == 0, part["keep_rate"], 1.0)
-        k = part.get("weight", np.ones(len(p))) / kept
-        sums = {"total": k / p, "spread": k * k * (1 / p - 2) / p, "rows": 1.0}
-        sums |= {"k": k, "squares": k * k, "action": part["table"][action]}
-        sums |= {"cluster": part["cluster"]} if users else {}
-        for name, own in found.items():
-            context = part["table"][name] if name else 0
-            frame = pd.DataFrame(sums | {"context": context})
-            own.append(frame.groupby(by, sort=False).sum())
-    tested, made = [], []
-    for name, own in found.items():
-        summed = pd.concat(own).groupby(level=by).sum()
-        cells = summed.groupby(level=by[:2]).sum()
-        if name in takes:
-            shares = cells["k"].groupby(level=0).sum() / cells["k"].sum()
-            logged = {str(taken) for _, taken in cells.index}
-            absent = shares[[str(taken) not in logged for taken in shares.index]]
-            made += [
-                {"metric": "action_unlogged", "value": float(share), "target": "general"}
-                | {"part": name, "variable": str(taken)}
-                for taken, share in absent.nlargest(MOST_ABSENT).items()
-            ]
-        if not 1 < len(cells) <= MOST_CELLS:
-            continue
-        whole = cells.groupby(level=0)[["k", "squares"]].transform("sum")
-        if users:
-            # Of a user t - k, with the sum t of the action and k of all: 0 - k where none is t.
-            own = summed.groupby(level=["context", "cluster"])["k"]
-            apart = summed["total"] * (summed["total"] - 2 * own.transform("sum"))
-            rest = (own.sum() ** 2).groupby(level=0).sum()
-            rest = rest.reindex(cells.index.get_level_values(0)).to_numpy()
-            variance = np.maximum(apart.groupby(level=by[:2]).sum() + rest, 0)
-            cells["rows"] = np.minimum(cells["rows"], summed.groupby(level=by[:2]).size())
-        else:
-            more = np.maximum(whole["k"] / cells["total"], 1.0)
-            variance = np.maximum(cells["spread"] * more, 0) + whole["squares"]
-        above, mean = cells["total"] - whole["k"], cells["total"] / whole["k"]
-        z = (above / np.sqrt(variance)).where(variance > 1e-12 * whole["k"] ** 2, 0.0)
-        for (context, taken), rows in cells["rows"].items():
-            place = f"{taken!s} where {name} is {context!s}" if name else str(taken)
-            if rows >= LEAST_LOGGED:
-                tested.append((z[context, taken], mean[context, taken], place))
-    if not tested:
-        return made
-    z, mean, cell = max(tested)
-    z = max(z, 0.0)
-    place = {"target": "general", "part": "log", "variable": cell}
-    chance = min(2 * float(ndtr(-z)) * len(tested), 1.0)
-    return [
-        place | {"metric": "propensity_mean", "value": float(mean)},
-        place | {"metric": "propensity_p", "value": chance},
-        *made,
-    ]
-
-
 def types_of_table(table):
     """Types of the columns of a prepared table that has no column report: text or number."""
     import pyarrow as pa
@@ -594,7 +509,7 @@ class LogQuestion:
     """
 
     def __init__(self, facts):
-        self.facts, self.again = facts, (0.0, 0.0, 0)
+        self.facts, self.again, self._tests = facts, (0.0, 0.0, 0), []
 
     @property
     def clusters(self):
@@ -618,6 +533,10 @@ class LogQuestion:
         """Sums without a row, of one partition or of several."""
         limits = {name: self.facts[name] for name in ("thin", "limit", "limit_at")}
         return begun(len(self.facts["policies"]), self.clusters, in_one_pass=True, **limits)
+
+    def wrong(self):
+        """Words on why propensities of the last log, a whole one, are wrong; "" if they may be."""
+        return wrong_propensities([one for test in self._tests for one in test.records()])
 
     def check(self, counts):
         """Refuse partitions that together are no log; for each what `sums` counted."""
@@ -650,9 +569,15 @@ class LogQuestion:
         columns = columns_of(facts)
         if person and person not in columns:
             columns, types = [*columns, person], types | {person: "text"}
-        read = columns, types, facts["forms"], reading, keys
+        read, taken = (columns, types, facts["forms"], reading, keys), {}
+        for one in facts["policies"].values() if counted is None else ():
+            if one.get("takes"):
+                taken.setdefault(one["shown"], []).append(one["takes"])
+        self._tests = [PropensityTest(shown, takes, takes) for shown, takes in taken.items()]
         for frame, part in looked_at(rows, *rules, *read):
             table = {name: frame[name].to_numpy() for name in frame}
+            for test in self._tests:
+                test.add(part | {"table": table})
             p = [policy.look(part | {"table": table}) for policy in policies]
             if not problems.noted:
                 yield part | {"p": np.stack(p, axis=1)}

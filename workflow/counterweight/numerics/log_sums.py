@@ -511,17 +511,20 @@ class LogSums:
         """Effective rewards of the log, or of a policy: those seen, or as many as are expected if
         rewards came alike in all rows where that is less. High weights may have met none so far.
         """
-        sizes = [self._effective_draws(self.rewards_of())]
+        sizes = [self.of_draws(self.rewards_of())[0]]
         if policy is not None:
             sizes[0] /= max(self.typical(policy), 1.0)
-            sizes.append(self._effective_draws(self.rewards_of(policy)))
+            sizes.append(self.of_draws(self.rewards_of(policy))[0])
         return min(sizes)
 
-    def _effective_draws(self, column):
+    def of_draws(self, column):
+        """Effective draws of a column (users, where there are any), and the largest share."""
         if self.groups is None:
-            return self.effective(column, 1)
+            total = self._sums.value[:, 1, column].sum()
+            return self.effective(column), self.largest(column) / total if total > 0 else 1.0
         size = np.abs(self.groups[column])
-        return float(size.sum() ** 2 / (size @ size)) if size.any() else 0.0
+        total = size.sum()
+        return (float(total**2 / (size @ size)), size.max() / total) if total > 0 else (0.0, 1.0)
 
     def rewarded(self):
         """Columns (columns, m) of the independent draws with a reward; None if they are many."""
@@ -633,14 +636,14 @@ class LogSums:
         ``column`` is the one whose sizes count.
         """
         total = self.totals[self.columns.place("weight", policy)]
-        size = self._sums.value[:, 1, column].sum()
+        effective, largest = self.of_draws(column)
         return {
             "rows": self.rows,
             "rows_agreed": int(self._agreed[policy]),
             "rows_rewarded": int(self._rewarded[policy]),
-            "effective_rows": self.effective(column),
+            "effective_rows": effective,
             "largest_weight": float(self._weight[policy]),
-            "largest_share": self.largest(column) / size if size > 0 else 1.0,
+            "largest_share": largest,
             "thin_share": float(self._mass.value[policy] / total) if total > 0 else 0.0,
         }
 

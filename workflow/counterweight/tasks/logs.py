@@ -319,8 +319,8 @@ def label(job):
 
 
 def label_own(job):
-    from counterweight.labeling.log_files import log_rows, propensity_records
-    from counterweight.labeling.logs import roles_of
+    from counterweight.labeling.log_files import log_rows
+    from counterweight.labeling.logs import propensity_records, roles_of
 
     types, forms = _columns(job)
     options = _typed_reward(job.given["outcome"]["options"], types, forms)
@@ -471,7 +471,7 @@ def plan_evaluate(plan, study, method, at):
         others = _reported(study)
         others = others[: others.index(method)]
         files = [at.predictions(method), *map(at.predictions, others)]
-        inputs = {"labels": at.labels, "predictions": files}
+        inputs = {"labels": at.labels, "predictions": files, "measured": at.metrics("labels")}
         bounds = [study["outcome"]["options"].get(end) for end in ("low", "high")]
         given = parts | {"policies": [method, *others], "bounds": bounds}
         given |= {"rows_before": known_number(study["labeling"]["options"])}
@@ -512,9 +512,18 @@ def evaluate_own(job):
         dict(zip(given["policies"][1:], others, strict=True)),
         reward_range=given["bounds"],
         rows_before=given["rows_before"],
+        wrong=_wrong_propensities(job),
     )
     job.log.info("%d measurements", len(records))
     return records
+
+
+def _wrong_propensities(job):
+    """What the test of a log's propensities said, as `values_of_sums` has it."""
+    from counterweight.labeling.logs import wrong_propensities
+    from counterweight.tables.parquet import read_table
+
+    return wrong_propensities(read_table(job.input.measured).to_dict("records"))
 
 
 def evaluate_parts(job):
@@ -555,7 +564,7 @@ def plan_deliver(plan, study, at):
         return None
     policies, given = _reported(study), question_of(study) | {"id": id_of(plan, study)}
     inputs = {"labels": at.labels, "predictions": [at.predictions(name) for name in policies]}
-    inputs |= {"table": at.table, "columns": at.columns}
+    inputs |= {"table": at.table, "columns": at.columns, "measured": at.metrics("labels")}
     files = {"model": "model.parquet"} | _tables("")
     outputs = {role: f"{at.folder}/{file}" for role, file in files.items()}
     if _by_partition(study):
@@ -582,6 +591,7 @@ def deliver(job):
     bounds = [given["outcome"].get(end) for end in ("low", "high")]
     files = dict(zip(given["policies"], _listed(job.input.predictions), strict=True))
     options = options | {"rows_before": known_number(given["labeling"])}
+    options["wrong"] = _wrong_propensities(job)
     known = values_of_files(job.input.labels, files, reward_range=bounds, **options)
     types, forms = _columns(job)
     question = {key: given[key] for key in ("policies", "labeling", "id")}

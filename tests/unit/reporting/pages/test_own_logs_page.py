@@ -156,6 +156,24 @@ def test_propensities_are_called_wrong_below_a_chance_of_one_in_a_hundred(chance
     assert found.todo[0].startswith("Look up how actions were chosen") == wrong
 
 
+def test_what_rests_on_wrong_propensities_is_doubtful_wherever_it_is_told():
+    """Weights that average 1 are not what speaks against it."""
+    place = {"metric": "difference_support", "measure": "ips", "keep_rate": 1.0}
+    bad = policy(0.06, 0.02, 0.005, page.DOUBTFUL, low=(0.01, 0.005))
+    weight = {"metric": "mean_importance", "keep_rate": 1.0, "target": "general"}
+    bad = [one for one in bad if one["metric"] != "mean_importance"] + ends(weight, 1.0, 0.9, 1.1)
+    bad.append(place | {"target": "general", "part": "low", "value": float(page.DOUBTFUL)})
+    known = numbers(high=bad, low=policy(0.05, 0.01, 0.005))
+    found = page.answer(known)
+    told = "Do not rely on it: the propensities are not those of the logged actions."
+    assert found.more[0].endswith(told) and "average" not in found.more[0]
+    assert found.cards[-1].label == "High"
+    assert found.cards[-1].note.endswith("The support is doubtful.")
+    assert any("(the support of this is doubtful)" in one for one in found.more)
+    (line,) = page._compared(known)
+    assert line.label.endswith("(support doubtful)")
+
+
 def test_actions_that_were_never_logged_are_named():
     place = {"target": "general", "metric": "action_unlogged", "part": "rule"}
     labels = [

@@ -5,6 +5,7 @@ import math
 from counterweight.evaluation.log_values import carriers, users_in_words
 from counterweight.evaluation.metrics import CLIP
 from counterweight.labeling.columns import condition_in_words
+from counterweight.labeling.logs import WRONG
 from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.pages.collected_page import (
     EXPECTED,
@@ -30,8 +31,7 @@ _LOG = "labels"
 _OWN = "the log's own policy"
 #: Support by the number that is kept of it; see `counterweight.evaluation.log_values`.
 GOOD, THIN, OUTSIDE, DOUBTFUL = range(4)
-#: Chance of the propensities' worst cell below which they are called wrong.
-WRONG = 0.01
+_WORDS = ("good", "thin", "not enough", "doubtful")
 
 
 def estimators(numbers):
@@ -127,10 +127,10 @@ def answer(numbers):
     )
     shown = [(capital(_OWN), base, "Mean reward of a row.", False)]
     for rank, line in enumerate(lines):
-        gain = in_words(_gain(numbers, line), measure, sign=True)
-        shown.append(
-            (line.label, value_of(numbers, line), f"{gain} beyond the log's own.", not rank)
-        )
+        hint = f"{in_words(_gain(numbers, line), measure, sign=True)} beyond the log's own."
+        if known := flag(numbers, line):
+            hint += f" The support is {_WORDS[known]}."
+        shown.append((line.label, value_of(numbers, line), hint, not rank))
     if wrong:
         todo = (
             "Look up how actions were chosen and correct the propensities, or name the column that "
@@ -200,10 +200,10 @@ def _said(numbers, line, base, measure):
         size = in_words(gain if verdict == "more" else gain.times(-1), measure)
         text += f", {size} {verdict} than {_OWN}"
         text += f" ({percent(abs(share))} of what that earned)" if abs(share) < 10 else ""
-    weight = _mean_weight(numbers, line).mean
     kept = (numbers.plan.get("log") or {}).get("keep_rate", 1.0)
     rate = " or the keep rate is not right" if kept != 1 else ""
     who = carriers(_of("clusters")(numbers, line).mean)
+    weight = _mean_weight(numbers, line).mean
     doubt = {
         THIN: f"few {who} of the log carry the value, its gain, or the error of either",
         OUTSIDE: f"{percent(1 - weight)} of what it does is not in the log, or the propensities "
@@ -211,9 +211,17 @@ def _said(numbers, line, base, measure):
         DOUBTFUL: f"its weights average {weight:.3g} and not 1, so the propensities are too low, "
         f"or its probabilities are not those of the logged actions{rate}",
     }.get(flag(numbers, line))
+    if doubt and _weights_are_one(numbers, line) and flag(numbers, line) == DOUBTFUL:
+        doubt = "the propensities are not those of the logged actions"
     if doubt:
         return f"{text}. Do not rely on it: {doubt}."
     return f"{text}.{'' if _same(numbers, line) else _shared_doubt(numbers)}"
+
+
+def _weights_are_one(numbers, line):
+    """Whether the interval of the mean weight holds 1."""
+    weight = _mean_weight(numbers, line)
+    return weight.low <= 1 <= weight.high
 
 
 def _shared_doubt(numbers):
@@ -231,16 +239,18 @@ def _between(numbers, lines, measure):
     """How the first two policies compare."""
     for _, first, second in list(pairs(lines[:2])):
         gap = _pair(numbers, first, second)
+        word = _WORDS[_pair_flag(numbers, first, second)]
+        doubt = "" if word == _WORDS[GOOD] else f" (the support of this is {word})"
         if gap.known and gap.low <= 0 <= gap.high:
             yield (
                 f"The policies {first.label} and {second.label} do not differ significantly: the "
-                f"difference is {in_words(gap, measure, sign=True)}."
+                f"difference is {in_words(gap, measure, sign=True)}{doubt}."
             )
         elif gap.known:
             size = in_words(gap if gap.low > 0 else gap.times(-1), measure)
             yield (
                 f"From the same rows, {first.label} would earn {size} {_verdict(gap)} than "
-                f"{second.label}."
+                f"{second.label}{doubt}."
             )
 
 
@@ -251,17 +261,28 @@ def _pair(numbers, first, second):
     return known if known.known else turned.times(-1)
 
 
+def _pair_flag(numbers, first, second):
+    """Number of the support of the difference of two policies, `GOOD` where none was told."""
+    place = {"measure": next(iter(estimators(numbers)), ""), "keep_rate": 1.0}
+    for one, other in ((first, second), (second, first)):
+        known = numbers.get(one.source, "difference_support", part=other.source, **place)
+        if known.known:
+            return int(known.mean)
+    return GOOD
+
+
 def rests_on(numbers):
     """What each value rests on, in a sentence."""
     for line in policies(numbers):
         names = ("rows_rewarded", "rows_agreed", "effective_rows")
         rewarded, agreed, effective = (_of(name)(numbers, line).mean for name in names)
-        word = ("good", "thin", "not enough", "doubtful")[flag(numbers, line) or GOOD]
+        word, many = _WORDS[flag(numbers, line) or GOOD], _of("clusters")(numbers, line).mean > 0
+        alike = "users that count alike" if many else "rows of equal weight"
         if not math.isnan(agreed):
             yield (
                 f"{line.label}: the support is {word}. The policy may take the logged action in "
                 f"{number(agreed, 0)} rows, {number(rewarded, 0)} of them with a reward, which "
-                f"count as much as {number(effective, 0)} rows of equal weight."
+                f"count as much as {number(effective, 0)} {alike}."
             )
 
 
@@ -270,7 +291,7 @@ def unlike_copies(numbers):
     off = [
         f"those of {line.label} average {_mean_weight(numbers, line).mean:.3g}"
         for line in policies(numbers)
-        if flag(numbers, line) in (OUTSIDE, DOUBTFUL)
+        if flag(numbers, line) in (OUTSIDE, DOUBTFUL) and not _weights_are_one(numbers, line)
     ]
     if off and next(rehearsed_parts(numbers), None):
         yield (
@@ -308,6 +329,8 @@ def kept_at(numbers):
 
 def _compared(numbers):
     for label, first, second in pairs(policies(numbers)):
+        known = _pair_flag(numbers, first, second)
+        label = f"{label} (support {_WORDS[known]})" if known else label
         yield Line(first.source, label, {"other": second.source})
 
 

@@ -14,6 +14,7 @@ from counterweight.numerics.estimate import Estimate
 from counterweight.numerics.linear import expit
 
 PRICE = {"low": 0.0, "high": 60.0, "direction": "down", "revenue": None, "column": "price"}
+_ANSWERS = "offer_answers"
 BUDGET, KEY = 500, 3
 
 
@@ -167,6 +168,25 @@ def test_answers_stand_for_everybody_and_buying_may_stop(saved, people):
     labels.loc[[2, 5], "answer"] = ""
     made = plan.with_labels(labels)
     assert (made.answers, made.refused, made.waiting) == (298, 2, BUDGET - 300)
+
+
+def test_offers_of_which_nothing_is_told_are_named_with_the_reason():
+    made, rng = prices_near_the_best(), np.random.default_rng(4)
+    never = made.chances.copy()
+    never[np.flatnonzero(made.best != 2)[:9], 2] = 0.0
+    found = one_price(rng, made.p, made._replace(chances=never), 60)
+    counts = {one["part"]: one["value"] for one in found.records() if one["metric"] == _ANSWERS}
+    assert counts == found.counts and counts.keys() == {"best", *(f"{o:g}" for o in made.offers)}
+    assert sum(found.counts.values()) - found.counts["best"] == found.answers
+    assert found.left_out.keys() | found.revenue.keys() == counts.keys()
+    assert not found.left_out.keys() & found.revenue.keys()
+    assert found.left_out["8"] == "no chance of it for 1.0% of the people"
+    few = {name: count for name, count in counts.items() if count < 10 and name != "8"}
+    assert few and found.left_out == {"8": found.left_out["8"]} | {
+        name: f"{count:.0f} answers, and 10 are needed" for name, count in few.items()
+    }
+    unmade = [one for one in found.records() if one["metric"] == "offer_unmade"]
+    assert unmade == [{"metric": "offer_unmade", "part": "8", "value": 0.01}]
 
 
 def test_what_cannot_be_is_told_in_a_sentence(saved, people):

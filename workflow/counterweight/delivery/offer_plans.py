@@ -137,6 +137,10 @@ class TriedAnswers:
         together for all these offers, so that the best of them may be chosen by theirs.
     claimed : dict of str to float
         The same as the model has it, which has seen none of these answers.
+    left_out : dict of str to str
+        Offers of which ``revenue`` tells nothing, and why.
+    counts : dict of str to int
+        Answers to each of these offers, and to the best one for each.
     answers, refused, waiting : int
         People who answered; who were made an offer and did not; who are still to be made one.
     """
@@ -159,6 +163,7 @@ class TriedAnswers:
         # Who did not answer is taken to be like the others that were made an offer.
         chances = np.minimum(chances * (known.sum() / max(drawn.sum(), 1)), 1.0)
         rows, self.revenue, self.claimed, self.over_best = np.arange(len(answer)), {}, {}, {}
+        self.counts, self.left_out, self._never = {}, {}, {}
         best = made.offers[made.best]
         bought, expected = known & (offer == best), made.earned[rows, made.best]
         with np.errstate(invalid="ignore"):
@@ -167,14 +172,14 @@ class TriedAnswers:
         def by_best(who, level):
             return _mean(earned[who], chances[who], bought[who], expected[who], level)
 
-        if bought.sum() >= LEAST:
+        if self._told(BEST, bought):
             self.revenue[BEST] = by_best(slice(None), level)
             self.claimed[BEST] = float(expected.mean())
         found = {}
         for at, one in enumerate(made.offers):
             same, earns = known & (offer == one), float(revenue(np.array([one]))[0])
             # Of people to whom it was never made no chance is known.
-            if same.sum() < LEAST or not (made.chances[:, at] > 0).all():
+            if not self._told(f"{one:g}", same, never=(made.chances[:, at] <= 0).mean()):
                 continue
             # The chance of this offer, of who was made another one, too.
             each = chances if own is None else chances / own * made.chances[:, at]
@@ -190,6 +195,16 @@ class TriedAnswers:
             told = answer[who], each[who], same[who], made.p[who, at], strict, all_known
             pair = _times(_share(*told), earns), by_best(who, strict)
             self.over_best[f"{made.offers[at]:g}"] = _difference(*pair, who.mean(), level)
+
+    def _told(self, name, same, never=0.0):
+        """Whether answers to an offer (n,) tell what it brings; else why not is kept."""
+        count = self.counts[name] = int(same.sum())
+        if never > 0:
+            self._never[name] = float(never)
+            self.left_out[name] = f"no chance of it for {never:.1%} of the people"
+        elif count < LEAST:
+            self.left_out[name] = f"{count} answers, and {LEAST} are needed"
+        return name not in self.left_out
 
     @property
     def reached(self) -> float:
@@ -208,6 +223,9 @@ class TriedAnswers:
             made.append(claimed | {"value": self.claimed[name]})
         for name, one in self.over_best.items():
             made += estimate_records("revenue_over_best", one, part=name)
+        counted = ("offer_answers", self.counts), ("offer_unmade", self._never)
+        for metric, own in counted:
+            made += [{"metric": metric, "part": k, "value": float(v)} for k, v in own.items()]
         made.append(half_width("reached", self.reached, False))
         return [one for one in made if np.isfinite(one["value"])]
 

@@ -239,3 +239,23 @@ def test_one_offer_for_all_is_the_same_one_by_answers_where_past_offers_were_ran
     (card,) = page._one_for_all(with_records(numbers(*drawn), "delivered", levels), 100)
     assert card.label.endswith("by answers") and "with 10 for everybody" in card.note
     assert (card.value, card.interval) == ("20.20", "[19.00, 21.00]")
+
+
+def test_offers_of_which_answers_tell_nothing_are_named_on_the_page():
+    made = rates.study("A", [rates.method("svm")], {}, test_share=0.0)
+    told = [("revenue_collected", "best", 5.4), ("revenue_collected", "10", 5.1)]
+    counts = ("best", 80), ("10", 30), ("4", 7), ("16", 3)
+    told += [("offer_answers", name, count) for name, count in counts]
+    few = [{"target": "unlabeled", "metric": m, "part": p, "value": v} for m, p, v in told]
+
+    def said(*records):
+        table = metrics_table("mine", "collect", records).to_pandas()
+        return [*page.untold(StudyNumbers("mine", made, table))]
+
+    start = "What one offer for all brings is not told of"
+    few_of_16 = "16 (3 answers, and 10 are needed)."
+    assert said(*few[:2]) == [] == said(*few[:4])
+    assert said(*few) == [f"{start} 4 (7 answers, and 10 are needed) and {few_of_16}"]
+    never = {"target": "unlabeled", "metric": "offer_unmade", "part": "4", "value": 0.2}
+    told = f"{start} 4 (no chance of it for 20.0 % of the people) and {few_of_16}"
+    assert said(*few, never) == [told]

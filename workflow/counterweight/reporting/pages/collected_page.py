@@ -672,19 +672,18 @@ def answered_offers(numbers):
     return cards, f"{': '.join(todo)}."
 
 
-def _offers(numbers):
+def _offers(numbers, metric="revenue_collected"):
     """The best offers, then each to everybody, from the least."""
-    parts = numbers.places("part", _PLAN, "revenue_collected", _BLANK)
+    parts = numbers.places("part", _PLAN, metric, _BLANK)
     return sorted(parts, key=lambda one: float("-inf") if one == "best" else float(one))
 
 
 def _tried(numbers):
-    for name in _offers(numbers):
+    for name in _offers(numbers, "offer_answers") or _offers(numbers):
         label = "The best offer for each" if name == "best" else f"{name} for everybody"
         yield Line(_PLAN, label, {"part": name})
 
 
-#: What offers earn by answers to those that were drawn.
 TRIED = Sheet(
     "What offers earn a person, by answers to those in collect.csv",
     _tried,
@@ -692,9 +691,10 @@ TRIED = Sheet(
         Column("revenue_collected", target=_BLANK),
         Column("revenue_over_best", target=_BLANK),
         Column("collected_claim", target=_BLANK, show="mean"),
+        Column("offer_answers", target=_BLANK, show="mean"),
     ),
     first="Offers",
-    note="Of people without an answer in the table, by offers with ten answers. The largest value "
-    "is mostly too high: those over the best offers may be chosen by their intervals.",
+    note="Of people without an answer; blank where too few answers tell it. The largest value is "
+    "mostly too high: those over the best may be chosen by their intervals.",
     best=False,
 )

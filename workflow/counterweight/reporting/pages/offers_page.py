@@ -28,6 +28,7 @@ from counterweight.reporting.pages.own_offers import (
     optimism,
     pooled_levels,
     requested,
+    untold,
     within_limits,
 )
 from counterweight.reporting.pages.trust import REHEARSAL
@@ -198,7 +199,8 @@ def answer(numbers):
     if paid:  # a table of one's own: what its file of offers is expected to bring leads
         limits = (*optimism(numbers), *at_an_end(numbers), *pooled_levels(numbers))
         texts = (*warnings, paid, first, *limits, *random)
-    bought, todo = (*bought_of_offers(numbers), *planned_of_offers(numbers)), ()
+    bought = (*bought_of_offers(numbers), *untold(numbers), *planned_of_offers(numbers))
+    todo = ()
     if paid:
         todo = tuple(next_steps(numbers))
     if paid and (found := answered_offers(numbers)):  # answers come before the model's claim

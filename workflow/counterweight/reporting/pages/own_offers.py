@@ -6,12 +6,21 @@ random; within limits; in the next experiment.
 
 import math
 
+from counterweight.delivery.bought_file import LEAST
 from counterweight.evaluation.offer_value import RANDOM_P
 from counterweight.reporting.blocks import Card
 from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.sheets import Column, Line, Sheet
 from counterweight.reporting.study_page import allotted_in_words
-from counterweight.reporting.wording import amount, capital, number, percent, places_for, total
+from counterweight.reporting.wording import (
+    amount,
+    capital,
+    listing,
+    number,
+    percent,
+    places_for,
+    total,
+)
 from counterweight.tables.parquet import read_table
 
 _ENDS = ("", "_low", "_high")
@@ -494,3 +503,20 @@ LIMITS = Sheet(
     note="Expected, by the fitted model. The price is what one more unit would earn.",
     best=False,
 )
+
+
+def untold(numbers):
+    """A sentence on offers to everybody of which answers to offers that were drawn tell nothing."""
+    place = {"target": "unlabeled"}
+    known = numbers.places("part", "collect", "revenue_collected", "unlabeled")
+    left = []
+    for name in numbers.places("part", "collect", "offer_answers", "unlabeled"):
+        never, count = (
+            numbers.get("collect", f"offer_{which}", part=name, **place)
+            for which in ("unmade", "answers")
+        )
+        why = f"{number(count.mean, 0)} answers, and {LEAST} are needed"
+        why = f"no chance of it for {percent(never.mean)} of the people" if never.known else why
+        left += [f"{name} ({why})"] if name not in (*known, "best") else []
+    if left:
+        yield f"What one offer for all brings is not told of {listing(left)}."

@@ -416,3 +416,14 @@ def test_own_pages_are_found_by_words_that_stand_on_none():
     assert ["version", "report/mine.html#details", "see Mine", "", ""] in found
     assert ["model file", "report/mine.html#files", "see Mine", "", ""] in found
     assert [*assemble._index_words(site)] == []
+
+
+def test_words_lead_to_no_section_that_the_index_has_not():
+    entries = tuple({"path": path, "title": path} for path in (blocks.INDEX, "report/mine.html"))
+    site = SimpleNamespace(entries=entries)
+    there, not_there = ([*assemble._index_words(site, ["mine"], of)] for of in ({"methods"}, set()))
+    assert {hit[1] for hit in there if hit[0] == "best method"} == {
+        f"{blocks.INDEX}#methods",
+        "report/mine.html#results",
+    }
+    assert {hit[1] for hit in not_there if hit[0] == "best method"} == {"report/mine.html#results"}

@@ -346,6 +346,20 @@ def test_promises_that_exclude_each_other_are_told_before_a_run(first, second, s
 
 
 @pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        ({"a": {"age": {"at_least": "50"}}}, "^groups.a.at_least must be of type number"),
+        ({"a": {"age": {"at_most": 50}}}, "^groups.a.at_most is no key: write below"),
+        ({"all women": {"g": "F"}}, "The group 'all women' is named in promises: begin with"),
+    ],
+)
+def test_mistakes_in_groups_are_told_under_their_own_key(groups, message):
+    entry = {"outcome": "y", "groups": groups, "promises": ["coverage(a) >= 0.5"]}
+    with pytest.raises(CounterweightError, match=message):
+        own_studies.promised(entry)
+
+
+@pytest.mark.parametrize(
     ("promises", "changed", "told"),
     [
         (["coverage(a) >= 0.5", "coverage(old) <= 0.5"], {}, None),

@@ -168,9 +168,11 @@ def condition_mistakes(path, condition):
 
     It is as the key ``samples`` of a study has it, and stands at `path`.
     """
+    where, tests = where_in(path), ("value", "values", "at_least", "below")
+    if "at_most" in condition:
+        return [f"{where}.at_most is no key: write below, with the first value that is too large."]
     if found := told(components.schema("config")["$defs"]["condition"], condition, path):
         return found
-    where, tests = where_in(path), ("value", "values", "at_least", "below")
     tests = [test for test in tests if test in condition]
     if "all" in condition:
         if beside := [key for key in condition if key not in ("all", "most")]:

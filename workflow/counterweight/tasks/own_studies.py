@@ -215,6 +215,13 @@ def promised(entry):
             "the table by their weights first."
         )
     groups = {name: condition_of(told) for name, told in (entry.get("groups") or {}).items()}
+    for name, told in groups.items():
+        if not name.isidentifier():
+            raise CounterweightError(
+                f"The group {name!r} is named in promises: begin with a letter, and use letters, "
+                "figures and _ only."
+            )
+        refuse_all(condition_mistakes(("groups", name), told))
     where, promises = (entry.get("labeled") or {}).get("where"), entry["promises"]
     _check_promises(promises, groups, entry.get("slack", 0))
     labeling = {"rule": "answered", "column": outcome["column"]}

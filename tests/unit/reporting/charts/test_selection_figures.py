@@ -65,6 +65,17 @@ def test_overlap_has_the_labeled_above_and_the_others_below(study_of):
         assert [bar.get_x() + bar.get_width() / 2 for bar in bars] == pytest.approx([*middles])
 
 
+def test_a_model_of_who_is_labeled_that_tells_nothing_is_not_praised(study_of):
+    def turned(rows):
+        auc = rows["metric"].eq("auc")
+        return rows.assign(value=rows["value"].where(~auc, 1 - rows["value"]))
+
+    told = draw("selection", study_of("selection")).title
+    assert "tells best who is labeled: AUC" in told
+    told = draw("selection", study_of("selection", change=turned)).title
+    assert told.startswith("Nothing tells who is labeled beyond chance: AUC")
+
+
 def test_weights_leave_the_share_of_rows_that_is_said(study_of):
     study = study_of("weights")
     drawing = draw("weights", study)

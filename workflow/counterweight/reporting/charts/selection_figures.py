@@ -28,6 +28,10 @@ _PLANNED = (
     "Half of the 95 % interval of what is asked, by what is spent on labels: as planned, by a plain "
     "random sample without estimates, and as planned if the estimates told nothing of single rows."
 )
+_EXPLORED = (
+    "Half of the 95 % interval of the rate of rows such as those without an outcome, by months in "
+    "which a share of them is decided by chance."
+)
 #: Text under each figure.
 CAPTION_BY_NAME = {
     "accuracy": (
@@ -41,11 +45,7 @@ CAPTION_BY_NAME = {
         "weights. Labels of grey points are hidden."
     ),
     "collect": _PLANNED,
-    "explore": (
-        "Half of the 95 % interval of the rate of rows such as those without an outcome, by months in "
-        "which a share of them is decided by chance; and what that is expected to cost until then: "
-        "as estimated and, while no outcome is there, at three times the odds."
-    ),
+    "explore": _EXPLORED,
     "gamma": _BOUNDS,
     "likelihood": (
         "Log-likelihood of the unlabeled rows, per row and relative to the start, after each "
@@ -379,6 +379,8 @@ def draw_selection(study):
     title = "How well selection models know who is labeled"
     if known[best].known:
         title = f"{study.label(best)} tells best who is labeled: AUC {forms.told(known[best])}"
+        if not (known[best].low if known[best].bounded else known[best].mean) > 0.5:
+            title = f"Nothing tells who is labeled beyond chance: AUC {forms.told(known[best])}"
     return canvas.drawing(title, "Calibration and overlap of each model of who is labeled")
 
 
@@ -621,16 +623,20 @@ def draw_explore(study):
     if refit.known:
         first.upright(refit.mean, forms.Look(forms.INK, "", forms.DOTTED), "refit")
     first.ax.set_ylim(bottom=0)
+    caption = _EXPLORED
     if priced:
+        caption = f"{caption.removesuffix('.')}; and what that is expected to cost until then."
         cost = canvas.all[1]
         cost.measures, _ = forms.axis_of(study.measure("explore_cost"))
         cost.ax.set_ylabel(cost.measures)
         most = forms.Look(forms.RED, "X", forms.DASHED)
         cost.line("as estimated", points("explore_cost"), forms.BASELINE, bars=False)
         if study.measured("explore_most", _TARGET):  # until outcomes are there
+            caption = f"{caption.removesuffix('.')}, as estimated and at three times the odds."
             cost.line("at three times the odds", points("explore_most"), most, bars=False)
     size = number(study.get(_SOURCE, "explore_points", _TARGET, part=months[-1]).mean, 1)
     return canvas.drawing(
         f"After {months[-1]} months the rate is expected to be known to ±{size} points",
         "What exploring teaches, and costs, by month",
+        caption,
     )

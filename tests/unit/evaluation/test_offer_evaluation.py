@@ -343,6 +343,14 @@ def test_the_single_best_offer_is_that_of_a_grid_by_hand():
     assert found["single_offer"] == pytest.approx(fees[best], abs=0.05)
     assert found["single_offer_revenue"] == pytest.approx(fees[best] * share[best], rel=1e-4)
     assert found["single_offer_acceptance"] == pytest.approx(share[best], abs=2e-3)
+    # Where only some can be made it is the best of these.
+    few = np.array([0.1, 0.35, 0.9])
+    told = single_offer(own["eta"][used], own["k"][used], scale, grid=few)
+    value = [
+        scale.offers(one) * acceptance(one, own["eta"][used], own["k"][used]).mean() for one in few
+    ]
+    assert told["single_offer"] == scale.offers(few[np.argmax(value)])
+    assert told["single_offer_revenue"] == pytest.approx(max(value))
 
 
 def test_what_steeper_curves_change_is_measured_at_the_bound_of_slopes():

@@ -392,7 +392,8 @@ def _setting_records(own, known, setting, least_spread):
         records += _component_records(p, known)
     if (own["segment"] >= 0).all():
         if setting != "soft":
-            best = single_offer(own["eta"][used], own["k"][used], known.scale)
+            curves = own["eta"][used], own["k"][used]
+            best = single_offer(*curves, known.scale, grid=known.grid)
             for metric, value in best.items():
                 add(metric, value)
             add("steeper_change", rmse(*steeper(own["eta"], own["k"], known.t), used))

@@ -502,14 +502,15 @@ def _by_levels(t, policy, worth, density, estimates):
     return OfferValue(ips, snips, 0.0, nothing, len(t), *(int(one.sum()) for one in counts))
 
 
-def single_offer(eta, k, scale, points=1001):
+def single_offer(eta, k, scale, points=1001, grid=None):
     """The one offer to everybody that earns most by fitted curves (n,), e.g. an entry fee.
 
     In the user's units, with the share ``single_offer_acceptance`` that accepts it and
-    ``single_offer_revenue`` for each person; `points` are tried, evenly over the range of `scale`.
+    ``single_offer_revenue`` for each person; `points` are tried, evenly over the range of `scale`,
+    or those of `grid` in [0, 1], where no others can be made.
     """
     curves, people = np.unique(np.column_stack([eta, k]), axis=0, return_counts=True)
-    t = np.linspace(0.0, 1.0, points)
+    t = np.linspace(0.0, 1.0, points) if grid is None else np.asarray(grid, float)
     accepted = acceptance(t[:, None], *curves.T) @ (people / people.sum())
     intercept, slope = scale.scaled_revenue()
     earned = accepted * (intercept + slope * t)

@@ -192,6 +192,29 @@ def test_intervals_of_people_with_a_rare_level_hold_what_other_levels_get(monkey
     assert told[rare].mean() > 0.9 and not told[~rare].any()
 
 
+def test_two_people_of_a_rare_level_bound_nobody(tmp_path):
+    """Nor do they stand for a level never seen, whose people get offers of any known level."""
+    frame = survey(900)
+    people = frame.index[:2]
+    frame.loc[people, "town"], frame.loc[people, "price"] = "isle", [6.0, 8.0]
+    frame.loc[people, "bought"] = "no"
+    saved = saved_of("offer_additive", "", frame, least_rows=9)
+    write_saved(tmp_path / "model.parquet", *saved.to_saved())
+    new = survey(200, seed=6)
+    known = [
+        saved.optimal_offers(new.assign(town=town)) for town in saved.encoder.categories("town")
+    ]
+    best = np.array([one["best_offer"] for one in known])
+    for one in (saved, load(tmp_path)):
+        moon, isle = (one.optimal_offers(new.assign(town=town)) for town in ("moon", "isle"))
+        assert set(moon["reason"]) == {"a value of town that was never seen"}
+        assert not moon["supported"].any()
+        assert (isle["offered_min"] < 6).all() and (isle["offered_max"] > 50).all()
+        for found in (moon, isle):
+            assert (found["low"] <= best.min(axis=0)).mean() > 0.95
+            assert (found["high"] >= best.max(axis=0)).mean() > 0.95
+
+
 def test_a_rare_level_of_a_column_that_tells_nothing_is_not_told_of():
     saved, frame, _, rare = of_shops(0.0)
     told = saved.optimal_offers(frame)["reason"] == saved.pooled_reasons()["shop"]

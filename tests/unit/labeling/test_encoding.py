@@ -153,6 +153,23 @@ def test_new_rows_go_the_same_way():
     assert encoder.encode(new.iloc[:0]).dense().shape == (0, X.shape[1])
 
 
+@pytest.mark.parametrize("rare", [8, 9])
+def test_few_rare_rows_do_not_stand_for_a_text_never_seen(rare):
+    """Of 900 rows a level needs 9 to count by itself, and so do all rare ones together."""
+    words = ["north"] * 500 + ["south"] * (400 - rare) + ["Isle"] * (rare - 1) + ["Farne"]
+    frame = pd.DataFrame({"region": words})
+    encoder = TabularEncoder(by_name=True).fit(frame, ["region"], {"region": "text"})
+    assert encoder.dense_names == ["region=north", "region=south", "region=other"]
+    new = pd.DataFrame({"region": ["north", "Isle", "Farne", "Ost", None]})
+    unseen = [0, 0, int(rare == 9)]
+    kept = TabularEncoder.of(encoder.features_, encoder.few_)
+    table = TabularEncoder.from_table(encoder.to_table())
+    for one in (encoder, kept):
+        X = one.transform(new)
+        assert X.tolist() == [[1, 0, 0], [0, 0, 1], [0, 0, 1], unseen, [0, 0, 0]]
+    assert table.few_ == encoder.few_ == ({"region": ("Farne", "Isle")} if rare == 8 else {})
+
+
 def test_missing_and_empty_columns_of_new_rows():
     frame = table()
     encoder = fitted(frame)

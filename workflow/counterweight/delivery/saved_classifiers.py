@@ -9,7 +9,13 @@ import numpy as np
 import pandas as pd
 
 from counterweight.datasets.own_table import new_rows
-from counterweight.delivery.saved_models import SavedPredictor, as_frame, encoded, feature_arrays
+from counterweight.delivery.saved_models import (
+    SavedPredictor,
+    as_frame,
+    encoded,
+    feature_arrays,
+    feature_facts,
+)
 from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.columns import condition_mask, refuse_blank_scores
 from counterweight.models.classifier import positive, stored_within
@@ -64,8 +70,7 @@ class SavedClassifier(SavedPredictor):
         `weights` (n,) are told where these stand for others, as of a log that dropped rows.
         """
         arrays = {f"model.{name}": values for name, values in model.to_arrays().items()}
-        told = {"features": [list(feature[:4]) for feature in encoder.features_]}
-        return cls(facts | told, arrays | feature_arrays(encoder, X, weights))
+        return cls(facts | feature_facts(encoder), arrays | feature_arrays(encoder, X, weights))
 
     @property
     def promises_(self) -> list[ConstraintCheck]:

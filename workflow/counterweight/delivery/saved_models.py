@@ -61,7 +61,8 @@ class SavedModel:
     """A saved object: facts that JSON can hold, and named arrays of numbers.
 
     Subclasses have ``KIND``, a key of `LOADERS`. Those whose features a `TabularEncoder` makes keep
-    ``features`` among the facts and ``feature.*`` among the arrays (`feature_arrays`). Facts have
+    ``features`` and perhaps ``few`` (`feature_facts`) among the facts and ``feature.*`` among the
+    arrays (`feature_arrays`). Facts have
     ``id`` (the column that says who a row is, or None), ``types`` and ``forms`` of the columns of a
     table of one's own; perhaps ``answers``, estimates of the fit that a notebook shows, by name:
     whether in per cent, value, ends of the interval; the rest by family.
@@ -76,10 +77,11 @@ class SavedModel:
         self.arrays = {name: np.asarray(values, float) for name, values in arrays.items()}
         if "feature.fill" in self.arrays:
             fills = self.arrays["feature.fill"]
-            self.encoder = TabularEncoder.of(
+            features = (
                 Feature(*told, fill=float(fill))
                 for told, fill in zip(facts["features"], fills, strict=True)
             )
+            self.encoder = TabularEncoder.of(features, facts.get("few"))
 
     def __dir__(self):
         return sorted({*super().__dir__()} - sys.modules["counterweight"].INTERNAL)
@@ -368,6 +370,13 @@ def check_id(names, column, people="people"):
         )
 
 
+def feature_facts(encoder):
+    """Facts of a saved model of which `SavedModel` makes its encoder."""
+    told = {"features": [list(feature[:4]) for feature in encoder.features_]}
+    few = {column: list(texts) for column, texts in encoder.few_.items()}
+    return told | ({"few": few} if few else {})
+
+
 def feature_arrays(encoder, X, weights=None):
     """Arrays ``feature.*`` of a saved model: the fills, and what the rows of the fit were like.
 
@@ -457,13 +466,15 @@ def learned_encoder(frame, names, recipe, outcome=None, *, saved="filter"):
     if recipe["name"] == "one_hot":
         keys = ("drop", "only", "max_categories", "least_rows")
         given = {key: options[key] for key in keys if key in options}
-        features = fitted_encoder(frame, outcome, **given).features_
+        fitted = fitted_encoder(frame, outcome, **given)
+        features, few = fitted.features_, fitted.few_
     else:
         features = [
             Feature(name, name, "number", fill=number_column(name, "number", frame[name]).median)
             for name in names
             if name in frame and pd.api.types.is_numeric_dtype(frame[name])
         ]
+        few = {}
     features = {feature.name: feature for feature in features}
     absent = [name for name in names if name not in features]
     if absent:
@@ -471,7 +482,7 @@ def learned_encoder(frame, names, recipe, outcome=None, *, saved="filter"):
             f"Features {listed(absent)} cannot be traced to a column of the prepared table: "
             "delete the features of the study and run again."
         )
-    return TabularEncoder.of([features[name] for name in names])
+    return TabularEncoder.of([features[name] for name in names], few)
 
 
 def traced_encoder(data, frame, recipe, outcome=None, *, saved="filter"):
@@ -516,7 +527,7 @@ def encoded(frame, encoder, *, people="candidates", saved="filter", first=0):
     for at, fact in enumerate(encoder.categories_):
         column, unseen = fact.column, made.unseen[:, at]
         count, blank = unseen.sum(), (made.codes[:, at] == len(fact.levels) + 1).sum()
-        if count and encoder.has(column, "other"):
+        if count and encoder.has(column, "other") and column not in encoder.few_:
             log.info(f"{column}: {count} of {rows} rows have a category that counts as other")
         elif count:
             words = listed(sorted(set(typed[column][unseen])), 5)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +16,7 @@ from counterweight.delivery.saved_models import (
     as_frame,
     encoded,
     feature_arrays,
+    feature_facts,
 )
 from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.offered import OfferScale
@@ -172,11 +172,10 @@ class SavedOffers(SavedModel):
             "offer": {name: offer.get(name) for name in names},
             "rows": len(X),
             "level": LEVEL,
-            "features": [list(feature[:4]) for feature in encoder.features_],
         }
         if own.has_draws and rivals:
             known["rivals"] = [{key: one[key] for key in ("model", "setting")} for one in rivals]
-        return cls({"id": None} | (facts or {}) | known, arrays)
+        return cls({"id": None} | (facts or {}) | known | feature_facts(encoder), arrays)
 
     def optimal_offers(self, frame: pd.DataFrame) -> pd.DataFrame:
         """The offer of largest expected revenue for each person of a table.
@@ -496,12 +495,12 @@ class SavedOffers(SavedModel):
         asked = (about, kind, *self._asked())
         least, most = made[kind].T
 
-        def rounded_of(people, t):
+        def rounded(t, least=least, most=most):
             """Offers in the user's units; those of a grid exactly, others where any were made."""
             offers = self._rounded(t)
-            return offers if grid is not None else np.clip(offers, least[people], most[people])
+            return offers if grid is not None else np.clip(offers, least, most)
 
-        rounded, pooled = partial(rounded_of, slice(None)), np.full(len(X), "", object)
+        pooled = np.full(len(X), "", object)
         low = high = np.full(len(X), np.nan)
         if self.single is not None:
             offers = np.full(len(X), self.single)
@@ -512,8 +511,8 @@ class SavedOffers(SavedModel):
             others = [one.best(one.about(X), *asked[1:]) for one in self._rivals]
             held = [*rounded(ends), offers, *map(rounded, others)]
             low, high = np.min(held, axis=0), np.max(held, axis=0)
-            for column, mine, *tried in self._as_known_levels(X, asked):
-                by_fit, tried = (np.sort(rounded_of(mine, one), axis=0) for one in tried)
+            for column, mine, reach, *tried in self._as_known_levels(X, self._asked()):
+                by_fit, tried = (np.sort(rounded(one, *reach), axis=0) for one in tried)
                 low[mine] = np.minimum(low[mine], tried[0])
                 high[mine] = np.maximum(high[mine], tried[1])
                 pooled[mine[np.ptp(by_fit, axis=0) > DECIDES * (high[mine] - low[mine])]] = column
@@ -535,33 +534,36 @@ class SavedOffers(SavedModel):
         } | told
 
     def _as_known_levels(self, X, asked):
-        """Of each text column whose rare levels share one: who has one of these, and `LEVEL` of
-        the best offers that they would get with each level that is known, by the fit and by its
-        draws, (2, m) each.
+        """Of each text column: who has a rare level, or one that was never seen; the reach of
+        offers to people like them with each level that is known; and `LEVEL` of the best offers
+        that they would then get, by the fit and by its draws: (2, m) each.
 
-        Rare levels are taken to differ as the known ones do; of their own effect nothing is known.
+        Such levels are taken to differ as the known ones do; of their own effect nothing is known.
         """
-        own, (_, kind, *rest), draws = self._pricer, asked, self.part("draw")
+        own, draws, made = self._pricer, self.part("draw"), self.arrays["made"]
         count = len(next(iter(draws.values())))
         for column, places in _texts(self.encoder).items():
-            told = [(self.encoder.features_[at].kind, at) for at in places]
-            known = [at for what, at in told if what == "category"]
+            kinds = {at: self.encoder.features_[at].kind for at in places}
+            known = [at for at in places if kinds[at] == "category"]
+            told = [at for at in places if kinds[at] != "other"]
             step = max(count // max(EACH, DRAWS // max(len(known), 1)), 1)
-            for other in (at for what, at in told if what == "other"):
-                mine = np.flatnonzero(X[:, other] > 0)
-                if not len(mine) or not known:
-                    continue
-                by_fit, tried = [], []
-                for place, at in enumerate(known):
-                    as_known = X[mine]
-                    as_known[:, places] = 0.0
-                    as_known[:, at] = 1.0
-                    some = {name: values[place % step :: step] for name, values in draws.items()}
-                    to = own.about(as_known), kind[mine], *rest
-                    by_fit.append(own.best(*to))
-                    tried.append(own.ends(*to, some, lambda best: best))
-                ends = (quantiles(one, SHARES) for one in (by_fit, np.concatenate(tried)))
-                yield column, mine, *ends
+            mine = np.flatnonzero(X[:, told].sum(axis=1) == 0)
+            if not len(mine) or not known:
+                continue
+            by_fit, tried, reach = [], [], []
+            for place, at in enumerate(known):
+                as_known = X[mine]
+                as_known[:, places] = 0.0
+                as_known[:, at] = 1.0
+                some = {name: values[place % step :: step] for name, values in draws.items()}
+                about = own.about(as_known)
+                kind = self.kinds_of(about, as_known)[0]
+                by_fit.append(own.best(about, kind, *asked))
+                tried.append(own.ends(about, kind, *asked, some, lambda best: best))
+                reach.append(made[kind])
+            reach = np.min(reach, axis=0)[:, 0], np.max(reach, axis=0)[:, 1]
+            ends = (quantiles(one, SHARES) for one in (by_fit, np.concatenate(tried)))
+            yield column, mine, reach, *ends
 
     def _rounded(self, t):
         """Offers in the user's units, rounded; those of a grid exactly."""
@@ -595,10 +597,10 @@ class SavedOffers(SavedModel):
                 code[which & (code == 0)] = len(texts)
                 texts.append(text)
 
-        say(close < self.arrays["far"], "unlike nearly everybody whom an offer was made to")
         least_seen = zip(_texts(self.encoder).items(), self.arrays["feature.least"], strict=True)
         for (name, own), seen in least_seen:
             say(X[:, own].sum(axis=1) < seen, f"a value of {name} that was never seen")
+        say(close < self.arrays["far"], "unlike nearly everybody whom an offer was made to")
         first = beyond(X, self.arrays["feature.low"], self.arrays["feature.high"])
         for at in np.unique(first[first >= 0]):
             say(first == at, f"{self.encoder.features_[at].column} beyond what was seen")

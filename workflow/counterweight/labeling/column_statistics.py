@@ -134,13 +134,17 @@ def by_content(frame, columns, person=None):
     return np.argsort(place), [name for name in names if name in columns]
 
 
+def level_needs(rows, least_rows=None):
+    """Rows of a table that a level needs to count by itself: one percent of them, 10 at most."""
+    return min(10, -(-rows // 100)) if least_rows is None else least_rows
+
+
 def levels_kept(counts, rows, max_levels=50, least_rows=None):
     """How many of the most frequent levels are levels of their own, by their descending counts.
 
-    A level of fewer than `least_rows` is pooled; by default one percent of the rows of the table,
-    10 at most.
+    A level of fewer rows than `level_needs` is pooled.
     """
-    least = min(10, -(-rows // 100)) if least_rows is None else least_rows
+    least = level_needs(rows, least_rows)
     return int(min(max_levels, np.count_nonzero(np.asarray(counts) >= least)))
 
 

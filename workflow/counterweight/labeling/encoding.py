@@ -17,6 +17,7 @@ from counterweight.labeling.column_statistics import (
     category_column,
     column_of,
     floats,
+    level_needs,
     number_column,
     texts,
 )
@@ -72,6 +73,9 @@ class TabularEncoder:
         Columns of `Encoded.dense`, in the order of `columns_`: the value, then ``_missing``
         where something was missing; or the levels, then other and missing where they occurred.
         None has one value in all rows of the fit. A name that is taken gets ``_`` behind it.
+    few_ : dict of str to tuple of str
+        By column the rare texts that share the level other, where all of them together have fewer
+        rows than a level needs to count by itself: they do not stand for a text never seen.
     notes_ : list of str
         What was filled, pooled and left out.
     """
@@ -98,9 +102,11 @@ class TabularEncoder:
         return self._learnt(facts, len(frame), taken)
 
     @classmethod
-    def of(cls, features):
-        """An encoder of features that were fitted before; nothing else is known of the fit."""
-        made, own = [*features], {}
+    def of(cls, features, few=None):
+        """An encoder of features that were fitted before, and of `few_`; no more of the fit is
+        known.
+        """
+        made, own, few = [*features], {}, few or {}
         for feature in made:
             own.setdefault(feature.column, []).append(feature)
         facts = []
@@ -110,10 +116,14 @@ class TabularEncoder:
                 facts.append(NumberColumn(column, "number", 0, fill[0], *(0.0,) * 4, (), (0,)))
             else:
                 levels = tuple(part.category for part in parts if part.kind == "category")
-                facts.append(CategoryColumn(column, "text", 0, levels, (0,) * len(levels), (), 0))
+                rare = tuple(few.get(column, ()))
+                facts.append(CategoryColumn(column, "text", 0, levels, (0,) * len(levels), rare, 0))
         encoder = cls(max_width=None)
         encoder._laid_out(facts, 0, made)
-        encoder.notes_ = []
+        encoder.few_, encoder.notes_ = (
+            {one.column: one.pooled for one in facts if one.column in few},
+            [],
+        )
         return encoder
 
     def _learnt(self, facts, rows, taken=()):
@@ -139,6 +149,9 @@ class TabularEncoder:
         if constant:
             self.notes_.append(f"one value in all {rows} rows, left out: {listed(constant)}")
         self._laid_out(facts, rows, features)
+        least = level_needs(rows, self.least_rows)
+        rare = [fact for fact in self.categories_ if fact.pooled and fact.other < least]
+        self.few_ = {fact.column: fact.pooled for fact in rare}
         self._check_width()
         return self
 
@@ -341,8 +354,9 @@ class Encoded:
     def dense(self, columns=slice(None)):
         """Numbers for linear models, (n, d): medians filled in, one column a level.
 
-        A text that was not seen is 1 in other, and in none where there is no other. `columns` are
-        places of those that are wanted, or a mask of all.
+        A text that was not seen is 1 in other, and in none where there is no other, or one of too
+        few rows (`TabularEncoder.few_`). `columns` are places of those that are wanted, or a mask
+        of all.
         """
         encoder = self.encoder
         wanted = np.arange(len(encoder.features_))[columns]
@@ -364,6 +378,8 @@ class Encoded:
             if (places < 0).all():
                 continue
             places = places[self.codes[:, at]]
+            if fact.column in encoder.few_:
+                places = np.where(self.unseen[:, at], -1, places)
             there = np.flatnonzero(places >= 0)
             X[there, places[there]] = 1
         return X

@@ -106,6 +106,9 @@ def test_kinds_are_the_nearest_centres_and_their_reach_is_of_offers_that_were_ma
     offers = np.arange(1.0, 201.0)
     reach = offers_made(offers, np.repeat([0, 1], 100), 3)
     assert reach.tolist() == [[1.0, 99.0], [101.0, 199.0], [2.0, 198.0]]
+    # Nine people bound nobody, ten do; what the nine were offered is within reach.
+    reach = offers_made(offers, np.repeat([0, 1, 2], [9, 10, 181]), 3)
+    assert reach.tolist() == [[1.0, 198.0], [10.0, 19.0], [21.0, 199.0]]
 
 
 def test_the_ends_of_a_range_are_not_beyond_it():

@@ -7,7 +7,8 @@ earns most between two bounds, and which offers the draws find best. Offers t ar
 The bounds are of kinds of people: those of one segment (models of segments) or those next to one
 centre of k-means on the standardised features (other models). The offers of a kind reach from the
 1 % to the 99 % quantile of those that were made to its people, both of them offers that were
-made; of fewer than a hundred people these are the least and the largest.
+made; of fewer than a hundred people these are the least and the largest. What was offered to fewer
+than ten people is no bound: theirs reaches as far as that of all does.
 """
 
 from functools import partial
@@ -43,6 +44,8 @@ FLAT = 1e-9
 REACH = 0.01
 #: Most kinds, and people for each.
 MOST_KINDS, PEOPLE = 8, 100
+#: People of a kind below whom offers to them are too few to bound others.
+FEW = 10
 #: Share of the people of a fit who are farther away than those who count as like them.
 FAR = 0.002
 #: A person is beyond a feature's range if by more than this share of it.
@@ -501,13 +504,16 @@ class Kinds:
 def offers_made(offers, kind, kinds):
     """Least and largest offer made to each kind of people, (kinds, 2); see the module.
 
-    A kind without people has the reach of all.
+    A kind of fewer than `FEW` people has the reach of all, and its own where that is wider.
     """
     ends = [REACH, 1 - REACH]
     reach = np.tile(np.quantile(offers, ends, method="inverted_cdf"), (kinds, 1))
     for number in np.unique(kind):
         own = offers[kind == number]
-        reach[number] = np.quantile(own, ends, method="inverted_cdf")
+        low, high = np.quantile(own, ends, method="inverted_cdf")
+        if len(own) < FEW:
+            low, high = min(low, reach[number, 0]), max(high, reach[number, 1])
+        reach[number] = low, high
     return reach
 
 

@@ -28,7 +28,7 @@ os.environ.update(
 
 from counterweight.errors import CounterweightError
 from counterweight.errors import listed as listed_words
-from counterweight.tables.fork_server import Forks, known_scripts, tell
+from counterweight.tables.fork_server import Forks, known_scripts, loaded_for, tell
 from counterweight.tables.jobs import TOLD, largest_memory, repeats_told
 from counterweight.tables.parquet import as_json, read_table, replacing, swept
 from counterweight.plan.benchmarks import Benchmarks
@@ -313,7 +313,7 @@ def fork_jobs():
             file=sys.stderr,
         )
         return
-    forks = Forks(sys.platform == "linux" and jobs >= FORKED_FROM)
+    forks = Forks(sys.platform == "linux" and jobs >= FORKED_FROM, loaded_for(jobs))
     plain = scripts.execute_script
 
     def forked(script, file, edit=False):

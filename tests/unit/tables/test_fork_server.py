@@ -14,7 +14,15 @@ if sys.platform != "linux":
     pytest.skip("jobs are forks on Linux only", allow_module_level=True)
 
 from counterweight.tables import fork_server as module
-from counterweight.tables.fork_server import Ended, Forks, known_scripts, tell
+from counterweight.tables.fork_server import (
+    LIBRARY_FROM,
+    LOADED,
+    Ended,
+    Forks,
+    known_scripts,
+    loaded_for,
+    tell,
+)
 from snakemake import benchmark, script
 
 
@@ -140,6 +148,27 @@ def test_without_a_process_to_fork_from_scripts_run_all_the_same(tmp_path, monke
     assert end.status in (0, -signal.SIGKILL)
     assert forks.begun(str(tmp_path / "next.py"))[1]().status == 0
     assert (tmp_path / "said").read_text() == "yes"
+
+
+def test_of_many_jobs_the_library_is_loaded_once_and_what_does_not_load_is_left_to_them(
+    tmp_path, monkeypatch
+):
+    assert loaded_for(LIBRARY_FROM - 1) == LOADED
+    names = set(loaded_for(LIBRARY_FROM)) - set(LOADED)
+    assert {"counterweight.tables.jobs", "counterweight.tables.__init__"} <= names
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{Path(module.__file__).parents[2]}")
+    (tmp_path / "broken.py").write_text("def (")
+    (tmp_path / "job.py").write_text(
+        "import os, sys\n"
+        "known = 'counterweight.tables' in sys.modules, 'broken' in sys.modules\n"
+        "open('said', 'w').write(f'{os.getppid()} {known}')\n"
+        "import broken\n"
+    )
+    forks = Forks(loaded=("broken", "counterweight.tables.__init__"))
+    end = forks.begun(str(tmp_path / "job.py"))[1]()
+    assert end.raised.startswith("SyntaxError")
+    assert (tmp_path / "said").read_text().partition(" ")[2] == "(True, False)"
 
 
 def test_neither_a_long_folder_nor_a_script_without_a_guard_matters(tmp_path):

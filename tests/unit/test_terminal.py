@@ -23,13 +23,13 @@ def say(capsys, message, level=logging.INFO, moves=False, **extra):
     ("done", "total", "seconds", "text"),
     [
         (0, 21, 5, "0 of 21 jobs done"),
-        (21, 21, 60, "21 of 21 jobs done"),
-        (1, 3, 10, "1 of 3 jobs done, less than a minute left"),
-        (1, 3, 30, "1 of 3 jobs done, about 1 minute left"),
-        (100, 400, 120, "100 of 400 jobs done, about 6 minutes left"),
+        (21, 21, 60, "21 of 21 jobs done in 1 minute"),
+        (1, 3, 29, "1 of 3 jobs done"),
+        (1, 3, 31, "1 of 3 jobs done in 1 minute"),
+        (100, 400, 120, "100 of 400 jobs done in 2 minutes"),
     ],
 )
-def test_what_is_left_follows_from_the_pace_so_far(done, total, seconds, text):
+def test_how_far_a_run_is_says_what_was_and_foretells_no_time(done, total, seconds, text):
     assert progress(done, total, seconds) == text
 
 

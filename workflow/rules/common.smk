@@ -244,7 +244,7 @@ def started():
     submit_without_limit()
     fork_jobs()
     if not says_little():
-        tell_remaining_time()
+        tell_progress()
 
 
 def says_little():
@@ -252,12 +252,12 @@ def says_little():
     return "counterweight" in workflow.output_settings.log_handler_settings
 
 
-#: Seconds between two lines on the time that is left.
+#: Seconds between two lines on how far a run is.
 TOLD_EVERY = 60
 
 
-def tell_remaining_time():
-    """Say once a minute how long the jobs that are left take at the pace so far."""
+def tell_progress():
+    """Say once a minute how many jobs are left; jobs differ, so no time is foretold."""
     begun = told = time.monotonic()
 
     def tell(record):
@@ -265,11 +265,10 @@ def tell_remaining_time():
         done, now = getattr(record, "done", 0), time.monotonic()
         left = getattr(record, "total", 0) - done
         if done and left > 0 and now - told >= TOLD_EVERY:
-            told = now
-            minutes = max(round((now - begun) / done * left / 60), 1)
+            told, minutes = now, round((now - begun) / 60)
             unit = "minute" if minutes == 1 else "minutes"
             print(
-                f"{left} jobs are left: about {minutes} {unit} at the pace so far.",
+                f"{left} jobs are left after {minutes} {unit}.",
                 file=sys.stderr,
                 flush=True,
             )

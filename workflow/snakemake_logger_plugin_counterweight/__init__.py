@@ -10,8 +10,8 @@ import time
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
-#: Where a line cannot move, one on the time that is left: after so many seconds at least, and so
-#: many of the jobs.
+#: Where a line cannot move, one on how far it is: after so many seconds at least, and so many of
+#: the jobs.
 TOLD_EVERY, TOLD_SHARE = 60, 0.1
 #: A failed job says itself why, in a line of its own, and the end of the run says which failed:
 #: these are Snakemake's ways to say it again.
@@ -25,15 +25,12 @@ PLACES = ("WorkflowError in file ", "  File ")
 
 
 def progress(done, total, seconds):
-    """``12 of 21 jobs done, about 3 minutes left``; without a time before the first is done."""
-    text = f"{done} of {total} jobs done"
-    if not 0 < done < total:
-        return text
-    left = seconds / done * (total - done)
-    if left < 60:
-        return f"{text}, less than a minute left"
-    minutes = round(left / 60)
-    return f"{text}, about {minutes} minute{'s' * (minutes > 1)} left"
+    """``12 of 21 jobs done in 3 minutes``; of less than a minute no time is told.
+
+    None is foretold: a job may take a hundred times as long as the one before.
+    """
+    text, minutes = f"{done} of {total} jobs done", round(seconds / 60)
+    return text if not minutes else f"{text} in {minutes} minute{'s' * (minutes > 1)}"
 
 
 def without_places(text):

@@ -222,6 +222,13 @@ def test_a_page_says_whether_what_is_given_away_is_certified(known, sentence):
     assert ("; the delivered model is not certified at 90 %." in found.sentence) == (certified == 0)
     # One number of what is kept: a certificate is not followed by what fewer rows leave open.
     assert ("keeps 2 of 2 promises by the estimates" in found.sentence) != (certified == 1)
+    # What other fits and fewer rows leave open is told as no word against it.
+    splits = "have 2 of 2 kept by estimates (1 kept beyond chance; 1 undecided, which says nothing"
+    assert (splits in whole(found)) == (certified == 1)
+    assert ("can be shown kept" in whole(found)) == (certified != 1)
+    (note,) = [card.note for card in found.cards if card.label.endswith("held-out rows")][:1]
+    begins = "by test rows of the splits" if certified == 1 else "1 can be shown kept at 95 %"
+    assert note == f"{begins}, 1 undecided"
 
 
 ROWS = {"coverage(women)": 47, "coverage(men)": 900, "churn(everyone)": 947}

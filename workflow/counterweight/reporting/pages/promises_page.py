@@ -295,14 +295,11 @@ def worst_promise(numbers, main):
 
 
 def promise_answer(numbers, main):
-    """The sentence on promises, further ones and cards.
-
-    None of methods with a sweep or without promises.
-    """
+    """The sentence on promises, further ones and cards; None of a sweep or without promises."""
     texts = texts_of(numbers, main)
     if not texts or settings_of(numbers, main) != [""]:
         return None
-    cards, told = [], {}
+    (certified, how), cards, told = _certified(numbers, texts), [], {}
     alone = numbers.plan["source"] == "own"
     for target, bound, where in (
         (TRAIN, ON_TRAIN, "rows of the fit"),
@@ -322,6 +319,7 @@ def promise_answer(numbers, main):
             note = ", ".join(f"{many} {word}" for word, many in counts.items() if many)
             if target == TEST:
                 shown = f"{judged.count('kept')} can be shown kept at 95 %"
+                shown = "by test rows of the splits" if certified else shown
                 note = f"{shown}{note and f', {note}'}"
             label = f"Promises kept {by}, {where}"
             if rule == "deterministic" or not alone:
@@ -336,12 +334,14 @@ def promise_answer(numbers, main):
     shown = f"{new.count('kept')} of {len(texts)} can be shown kept at 95 %"
     shown += f" ({'; '.join(named)})" * bool(named)
     costs, behind = _costs(numbers, main)
-    certified, how = _certified(numbers, texts)
     (judged, worse), price = _own_cost(numbers, main), _price(numbers, main)
     if certified:
         said = f"{certified}{judged or price}."
-        # Fits of the splits are others, and another candidate may have been chosen for them.
-        how += [f"By test rows of the splits, each with a fit of its own, {shown}{price}."]
+        # Other fits, and fewer rows: what these leave open is no word against the certificate.
+        sure, more = " beyond chance", {"undecided": ", which says nothing against the certificate"}
+        shown = [f"{new.count(one)} {one}{more.get(one, sure)}" for one in dict.fromkeys(new)]
+        shown = f"{kept} of {len(texts)} kept by estimates ({'; '.join(shown)})"
+        how += [f"Test rows of the splits, each with a fit of its own, have {shown}{price}."]
     else:
         said = (
             f"By its decisions {inline(numbers, main)} keeps {kept} of "

@@ -129,6 +129,12 @@ def test_labels_that_nobody_drew_are_told_and_leave_nothing_behind(bought):
     run = bought.run(*MINE)
     assert run.status != 0
     assert "has 1 rows that the plan does not have" in run.output
+    labels.assign(customer=sorted(labels["customer"])).to_csv(
+        bought.folder / "mine/labels.csv", index=False
+    )
+    run = bought.run(*MINE)
+    assert run.status != 0
+    assert f"not that of their plan, first {min(labels['customer'])!r} with order 1" in run.output
     assert not (bought.results / "applicants/collect.csv").exists()
     labels.to_csv(bought.folder / "mine/labels.csv", index=False)
 
@@ -237,6 +243,13 @@ def test_decisions_by_chance_come_back_with_the_chances_they_were_made_by(copied
     ends = [told["target_rate", "unlabeled", end] for end in ("low", "high")]
     assert ends[0] < rate < ends[1]
     assert not copy.plan(*MINE)
+    # Ids that were sorted by themselves stand at other people's outcomes: nothing is told of them.
+    listed.assign(default=known, customer=sorted(listed["customer"])).to_csv(
+        copy.folder / "mine/labels.csv", index=False
+    )
+    run = copy.run(*MINE)
+    assert run.status != 0 and "order or chance is not that of their plan" in run.output
+    assert not (place / "explore.csv").exists()
 
 
 def test_numbers_that_cost_are_bought_by_group_and_the_answer_is_near_the_truth(copied):

@@ -90,21 +90,40 @@ def test_what_cannot_be_taken_is_told_in_a_sentence(tmp_path, table, change, wor
     assert words in str(told.value) and len(str(told.value).splitlines()) == 1
 
 
+def a_plan(drawn=16, first=20, **columns):
+    """A plan of the rows from `first`, in their order, of which so many are drawn."""
+    order = np.arange(1, ROWS - first + 1)
+    lines = {"row": np.arange(first, ROWS), "order": order, "drawn": order <= drawn}
+    lines |= {"place": order / 10, "size": 0.25 / (0.1 * (drawn + 1)), "chance": 0.25}
+    return pd.DataFrame(lines | {"plan": "abc"} | columns)
+
+
 def test_rows_that_nobody_drew_and_plans_of_another_key_are_refused(tmp_path, table):
     found = sent(tmp_path, table)
-    plan = pd.DataFrame({"row": np.arange(20, 40), "plan": "abc", "drawn": np.arange(20) < 16})
-    found.check_plan(plan)
+    found.check_plan(a_plan())
     with pytest.raises(CounterweightError, match="has 1 rows that the plan does not have"):
-        found.check_plan(plan.assign(drawn=np.arange(20) < 15))
+        found.check_plan(a_plan(15))
     with pytest.raises(CounterweightError, match="drawn by another plan"):
-        found.check_plan(plan.assign(plan="abd"))
+        found.check_plan(a_plan(plan="abd"))
 
 
 def test_plans_of_digits_are_those_of_letters(tmp_path, table):
     """Version 1.0.0 told plans apart by digits, of which spreadsheets may make a number."""
     assert in_letters("0123456789abcdef") == "ghijklmnopabcdef"
     found = sent(tmp_path, table, lambda frame: frame.assign(plan="156995900e84"))
-    plan = pd.DataFrame({"row": np.arange(20, 40), "drawn": np.arange(20) < 16})
-    found.check_plan(plan.assign(plan=in_letters("156995900e84")))
+    found.check_plan(a_plan(plan=in_letters("156995900e84")))
     with pytest.raises(CounterweightError, match="drawn by another plan"):
-        found.check_plan(plan.assign(plan=in_letters("156995900e85")))
+        found.check_plan(a_plan(plan=in_letters("156995900e85")))
+
+
+def test_rows_that_were_added_by_hand_are_named(tmp_path, table):
+    def by_hand(column):
+        return lambda frame: frame.assign(**{column: frame[column].where(frame.index < 14)})
+
+    with pytest.raises(
+        CounterweightError, match="has 2 rows without a plan .first: '034'., beside"
+    ):
+        sent(tmp_path, table, by_hand("plan"))
+    words = "2 rows whose 'chance' is no chance.*first: '034'.*added by hand have none"
+    with pytest.raises(CounterweightError, match=words):
+        sent(tmp_path, table, by_hand("chance"))

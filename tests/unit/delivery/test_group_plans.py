@@ -190,6 +190,8 @@ def test_what_cannot_be_is_told_in_a_sentence(asked):
         plan.with_labels(labels.assign(group="violet"))
     with pytest.raises(CounterweightError, match="no group filled in"):
         plan.with_labels(labels.assign(group=None))
+    with pytest.raises(CounterweightError, match="order or chance is not that of their plan"):
+        plan.with_labels(labels.assign(person=labels["person"].sort_values().tolist()))
     strange = plan.people.loc[~plan.people["drawn"], "id"].iloc[0]
     labels.loc[0, "person"] = strange
     with pytest.raises(CounterweightError, match="1 people that the plan does not have"):

@@ -246,6 +246,8 @@ def test_mistakes_end_in_one_sentence(study):
         (lambda: plan.with_labels(labels.assign(who=["?", *labels["who"][1:]])), "1 ids"),
         (lambda: plan.with_labels(labels.assign(who=[other, *labels["who"][1:]])), "by hand"),
         (lambda: plan.with_labels(labels.assign(y="")), "10 are needed"),
+        (lambda: plan.with_labels(labels.assign(order=range(40, 0, -1))), "was sorted or changed"),
+        (lambda: plan.with_labels(labels.assign(plan="abcdefghijkl")), "40 rows of another plan"),
         (lambda: saved.with_labels(labels.drop(columns="chance"), frame), "no column 'chance'"),
     ):
         with pytest.raises(CounterweightError, match=words):
@@ -253,6 +255,8 @@ def test_mistakes_end_in_one_sentence(study):
     if saved.binary:
         with pytest.raises(CounterweightError, match="does not know"):
             plan.with_labels(labels.assign(y=["?", *labels["y"][1:]]))
+    # A column of one's own that has the name of one of a plan says nothing of it.
+    assert plan.with_labels(labels.assign(plan="gold", order=7)).mean.rows == 40
 
 
 def test_the_range_of_a_half_width_is_that_of_the_odds_it_goes_over():
@@ -375,6 +379,8 @@ def test_a_saved_model_explores_and_takes_the_outcomes_that_come(study):
     bought = plan.with_labels(filled(plan, truth))
     rate = (truth == saved.classes_[1]).mean()
     assert bought.refused == 0 and bought.mean.low < rate < bought.mean.high
+    with pytest.raises(CounterweightError, match="chance 0.2 .in the plan 0.4.: a column was"):
+        plan.with_labels(filled(plan, truth).assign(chance=0.2))
 
 
 @pytest.mark.parametrize(

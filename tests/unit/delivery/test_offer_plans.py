@@ -205,6 +205,8 @@ def test_what_cannot_be_is_told_in_a_sentence(saved, people):
     labels = answered(plan, people)
     with pytest.raises(CounterweightError, match="1 offers that are not those of the plan"):
         plan.with_labels(labels.assign(price=[1.5, *labels["price"][1:]]))
+    with pytest.raises(CounterweightError, match="order or chance is not that of their plan"):
+        plan.with_labels(labels.assign(chance=labels["chance"] / 2))
     with pytest.raises(CounterweightError, match="There are 3 answers, and 10 are needed"):
         plan.with_labels(labels.assign(answer=labels["answer"].where(labels.index < 3)))
     with pytest.raises(CounterweightError, match="answer"):

@@ -4,6 +4,7 @@ chance; and the events of a log whose rewards may be blank."""
 import contextlib
 import re
 from dataclasses import dataclass
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -21,6 +22,8 @@ from counterweight.tables.table_reader import read_columns
 COLUMNS = ("order", "chance", "reason", "plan")
 #: Labels below which nothing is said.
 LEAST = 10
+#: Parts by which numbers of a plan may differ: what plans are told apart by has seven digits.
+ROUNDED = 1e-6
 #: What to do where the file is not there.
 ABSENT = "correct the path under collected"
 
@@ -46,7 +49,7 @@ class Bought:
     """Rows of the file, (K,): places in the table, outcomes, NaN where blank, and chances.
 
     ``plan`` is what the file says of the plan that drew it, "" where it says nothing; ``shown`` are
-    the outcomes as they are written.
+    the outcomes as they are written, ``told`` those of `COLUMNS` that are there.
     """
 
     path: str
@@ -56,6 +59,7 @@ class Bought:
     chance: np.ndarray
     plan: str
     shown: list
+    told: dict
 
     @property
     def known(self):
@@ -71,18 +75,32 @@ class Bought:
         """A callable of places (K,) among `rows` (N,) of the table to what is filled in there."""
         return lambda at: self.texts(rows[at])
 
-    def check_plan(self, plan):
-        """Refuse labels that another plan drew, or that nobody drew."""
-        digest = str(plan["plan"].iloc[0])
+    def drawn_by(self, plan):
+        """Whether the file says that this plan drew it."""
         # Plans drawn by version 1.0.0 have digits.
-        if in_letters(self.plan) != digest:
+        return in_letters(self.plan) == str(plan["plan"].iloc[0])
+
+    def check_explored(self, plan):
+        """As `check_plan`, of decisions by chance: another plan than now's had its own chances."""
+        if self.drawn_by(plan):
+            self.check_plan(plan, fixed=True)
+
+    def check_plan(self, plan, fixed=False):
+        """Refuse labels of another plan, that nobody drew, or whose order or chance was changed.
+
+        `fixed` says that no budget moves the chances; see `refuse_changed`.
+        """
+        if not self.drawn_by(plan):
+            digest = str(plan["plan"].iloc[0])
             raise CounterweightError(
                 f"{self.path} was drawn by another plan ({self.plan or 'it names none'}) than the "
                 f"table, its models and the key make now ({digest}): leave collect out to have the "
                 "answer by the chances in the file, or go back to the table and the key of then."
             )
-        drawn = np.isin(self.rows, plan.loc[plan["drawn"], "row"])
-        refuse_undrawn(f"{self.path} has", self.ids, drawn, "rows", "collect.budget")
+        at, has = np.searchsorted(plan["row"].to_numpy(), self.rows), f"{self.path} has"
+        drawn = plan["drawn"].to_numpy()[at]
+        refuse_undrawn(has, self.ids, drawn, "rows", None if fixed else "collect.budget")
+        refuse_changed(has, self.ids, self.told, plan, at, fixed)
 
 
 def read_bought(path, given, data, frame, coded=None):
@@ -113,15 +131,14 @@ def read_bought(path, given, data, frame, coded=None):
             f"{' and '.join(map(repr, outcomes))}, and {LEAST} are needed at least: fill in more, "
             "or leave collected out until then."
         )
-    plans = set()
-    if names["plan"] in table.column_names:
-        plans = {str(one).strip() for one in table[names["plan"]].to_pylist() if one is not None}
-    if len(plans) > 1:
-        raise CounterweightError(
-            f"{path} has rows of {len(plans)} plans ({listed(sorted(plans))}): give those of one."
-        )
-    chance = _chances(path, table, names["chance"])
-    return Bought(path, ids, rows, y, chance, next(iter(plans), ""), shown)
+    told = {
+        name: [text.strip() for text in written(table, column)]
+        for name, column in names.items()
+        if column in table.column_names
+    }
+    plan = _one_plan(path, ids, told.get("plan", []))
+    chance = _chances(path, ids, told["chance"], names["chance"])
+    return Bought(path, ids, rows, y, chance, plan, shown, told)
 
 
 #: An apostrophe before what a spreadsheet would compute; see `counterweight.tables.saved_form`.
@@ -213,22 +230,111 @@ def typed_as_table(path, table, column, data, reading):
         raise
 
 
-def _chances(path, table, name):
-    """Chances of the rows of the file, whatever a spreadsheet made of their points."""
-    made = []
-    for one in table[name].to_pylist():
-        try:
-            made.append(float(str(one).strip().replace(",", ".")))
-        except ValueError:
-            made.append(np.nan)
-    chance = np.array(made)
+def _one_plan(path, ids, plans):
+    """The plan that the rows (K,) of a file name, "" where they name none."""
+    counts = pd.Series(plans, dtype=object).value_counts()
+    if len(counts) < 2:
+        return plans[0] if plans else ""
+    main = next(name for name in counts.index if name)
+    if "" in counts.index:
+        raise CounterweightError(
+            f"{path} has {counts.loc['']} rows without a plan (first: {ids[plans.index('')]!r}), "
+            f"beside {counts.loc[main]} that the plan {main} drew: rows cannot be chosen by hand, "
+            "so take them out."
+        )
+    other = next(at for at, name in enumerate(plans) if name != main)
+    raise CounterweightError(
+        f"{path} has rows of {len(counts)} plans, {counts.loc[main]} of {main} and "
+        f"{len(plans) - counts.loc[main]} of others (first: {ids[other]!r}, of {plans[other]}): "
+        "give those of one."
+    )
+
+
+def _number(text):
+    """A number and half a unit of its last digit, whatever a spreadsheet made of its point."""
+    text = str(text).strip().replace(",", ".")
+    try:
+        return float(text), 0.5 * 10.0 ** Decimal(text).as_tuple().exponent
+    except (ArithmeticError, TypeError, ValueError):
+        return np.nan, np.nan
+
+
+def _chances(path, ids, texts, name):
+    """Chances of the rows of the file."""
+    chance = np.array([_number(text)[0] for text in texts])
     wrong = ~((chance > 0) & (chance <= 1))
     if wrong.any():
+        by_hand = "; rows that were added by hand have none, so take them out" * ("" in texts)
         raise CounterweightError(
-            f"{path} has {int(wrong.sum())} rows whose {name!r} is no chance from above 0 to 1: "
-            "leave that column as it was in collect.csv."
+            f"{path} has {int(wrong.sum())} rows whose {name!r} is no chance from above 0 to 1 "
+            f"(first: {ids[int(np.argmax(wrong))]!r}): leave that column as it was in "
+            f"collect.csv{by_hand}."
         )
     return chance
+
+
+def refuse_changed(has, ids, told, plan, at, fixed=False):
+    """Refuse rows (K,) whose order or chance is not that of the plan (N,) that drew them.
+
+    Parameters
+    ----------
+    has : str
+        What begins the sentence.
+    told : dict of str to list
+        The ``order`` and the ``chance`` of the rows as they are written, if they are there.
+    at : int array (K,)
+        Places of the rows in the plan.
+    fixed : bool
+        Whether chances are those of the plan whatever its budget.
+    """
+    own, blank = plan.iloc[at], [""] * len(at)
+    order, (chance, half) = (
+        np.array([_number(one) for one in told.get(name, blank)]).reshape(-1, 2).T
+        for name in ("order", "chance")
+    )
+    offer = own["offer_chance"].to_numpy() if "offer_chance" in own else np.ones(len(at))
+    half = half + ROUNDED * chance
+    moved = _order_moved(order[0], own, plan)
+    ends = (chance - half) / offer, (chance + half) / offer
+    wrong = moved | _chance_moved(*ends, own, plan, fixed)
+    if wrong.any():
+        first = int(np.argmax(wrong))
+        said = f"chance {chance[first]:.4g} (in the plan {(own['chance'] * offer).iloc[first]:.4g})"
+        if moved[first]:
+            said = f"order {order[0][first]:.0f} (in the plan {own['order'].iloc[first]})"
+        raise CounterweightError(
+            f"{has} {int(wrong.sum())} rows whose order or chance is not that of their plan, first "
+            f"{list(ids)[first]!r} with {said}: a column was sorted or changed alone, so fill in "
+            "the file of the plan anew and leave its other columns as they are."
+        )
+
+
+def _order_moved(order, own, plan):
+    """Which orders (K,) are not those of these lines of a plan; what is no number says nothing."""
+    places, told = np.sort(plan["place"].to_numpy()), order % 1 == 0
+    there = told & (order >= 1) & (order <= len(places))
+    other = places[np.where(there, order, 1).astype(int) - 1]
+    return told & ~(there & np.isclose(other, own["place"], rtol=ROUNDED, atol=0))
+
+
+def _chance_moved(low, high, own, plan, fixed):
+    """Which chances (K,), known to lie between two numbers, are not those of these lines of a plan.
+
+    A chance is ``min(1, t size)``. It may be of a smaller budget, by which the row was drawn, too:
+    t is then the place of a row behind it or, where budgets are no number of rows, above its own.
+    """
+    places = np.append(np.sort(plan["place"].to_numpy()), np.inf)
+    sure, now = (plan["chance"] >= 1).to_numpy(), (plan["chance"] / plan["size"]).to_numpy()
+    now = np.inf if sure.all() else now[~sure].max()
+    low, high = low / own["size"].to_numpy(), np.where(high >= 1, np.inf, high / own["size"])
+    if fixed:
+        first = np.maximum(low, now)
+    elif np.isclose(places[:-1], now, rtol=ROUNDED, atol=0).any():
+        behind = np.maximum(np.searchsorted(places, np.nan_to_num(low)), own["order"])
+        first = places[behind]
+    else:
+        first = np.maximum(low, own["place"])
+    return ~np.isnan(low) & ~(first <= np.minimum(high, now * (1 + ROUNDED)))
 
 
 def word(value):
@@ -296,11 +402,34 @@ def refuse_undrawn(where, ids, drawn, what="people", budget="the budget"):
     strange = np.flatnonzero(~np.asarray(drawn, bool))
     if len(strange):
         by_hand = {"people": "nobody can", "rows": "rows cannot"}[what]
+        more = f", or raise {budget} where an earlier plan was larger" if budget else ""
         raise CounterweightError(
             f"{where} {len(strange)} {what} that the plan does not have (first: "
-            f"{list(ids)[strange[0]]!r}): {by_hand} be chosen by hand, so take them out, or raise "
-            f"{budget} where an earlier plan was larger."
+            f"{list(ids)[strange[0]]!r}): {by_hand} be chosen by hand, so take them out{more}."
         )
+
+
+def refuse_other(labels, person, outcome, plan, at, fixed=False):
+    """Refuse labels (K,) in a frame that say that another plan drew them, or that were changed.
+
+    `plan` are its people (N,), `at` places in it. Columns of labels that are of no plan are let be.
+    """
+    names = column_names(person, outcome)
+    if names["plan"] not in labels:
+        return
+    ids, own = plan["id"].to_numpy()[at], str(plan["plan"].iloc[0])
+    digests = np.array([in_letters(str(one)) for one in labels[names["plan"]]], object)
+    of_plans = np.array([bool(re.fullmatch("[a-p]{12}", one)) for one in digests], bool)
+    if (other := of_plans & (digests != own)).any():
+        first = int(np.argmax(other))
+        raise CounterweightError(
+            f"The labels have {int(other.sum())} rows of another plan (first: {ids[first]!r}, of "
+            f"{digests[first]}) than this one, {own}: give those of its frame, or make the plan of "
+            "then."
+        )
+    columns = {name: names[name] for name in ("order", "chance") if names[name] in labels}
+    told = {name: labels.loc[of_plans, column].tolist() for name, column in columns.items()}
+    refuse_changed("The labels have", ids[of_plans], told, plan, at[of_plans], fixed)
 
 
 def places_in(labels, columns, ids):

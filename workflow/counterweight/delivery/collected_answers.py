@@ -77,6 +77,9 @@ class CollectedAnswers:
         self.predicted, self.group = fit.told[self.blank], None
         if plan is None and job.input.plan:
             plan = read_table(job.input.plan)
+        if plan is not None and not self.collect:
+            # Who is decided by chance has the chances of the file, of whatever plan that was.
+            plan = file.check_explored(plan)
         if plan is not None and self.collect["by"]:
             self.group = plan["group"].to_numpy(dtype=object).astype(str)
         asked = asked_of(file, fit.data.rows[self.blank], plan)
@@ -344,6 +347,8 @@ def explored_labels(job):
 
     plan, months = explored(rows, ids, own_key(given["key"]), explore, expected)
     plan.insert(1, "row", fit.data.rows[blank])
+    if job.input.collected:
+        bought.file.check_explored(plan)
     place = {"repeat": 0, "target": "unlabeled", "rows": len(blank)}
     made = [{"metric": "explore_drawn", "value": float(plan["drawn"].sum())}]
     for line in months.to_dict("records"):

@@ -21,6 +21,7 @@ from counterweight.delivery.bought_file import (
     as_codes,
     places_in,
     read_bought,
+    refuse_other,
     refuse_undrawn,
     typed_as_table,
     written,
@@ -382,6 +383,7 @@ class GroupPlan(ShownPlan):
         at = places_in(labels, (person, *own.columns), own.ids)
         drawn = self.people["drawn"].to_numpy()
         refuse_undrawn("The labels have", [own.ids[one] for one in at], drawn[at])
+        refuse_other(labels, person, own.columns, self.people, at)
         found = [(*own.texts(name, labels[name]), labels[name].tolist()) for name in own.columns]
         codes = _codes("The table of labels", own, found)
         return own.answers(at, codes, plan=self.people)

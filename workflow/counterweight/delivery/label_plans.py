@@ -23,6 +23,7 @@ from counterweight.delivery.bought_file import (
     column_names,
     filled_in,
     in_letters,
+    refuse_other,
     refuse_undrawn,
     without_outcome,
     word,
@@ -566,6 +567,8 @@ class LabelPlan(ShownPlan):
         at, outcome = filled_in(self._saved, labels, self.people["id"])
         drawn, chances = (self.people[name].to_numpy() for name in ("drawn", "chance"))
         refuse_undrawn("The labels have", self.people["id"].iloc[at], drawn[at], "rows")
+        named = self.person, self.outcome
+        refuse_other(labels, *named, self.people, at, self._own_coins)
         y, waiting = np.full(len(drawn), np.nan), 0
         y[at] = outcome
         if not self._own_coins:

@@ -20,6 +20,7 @@ from counterweight.delivery.bought_file import (
     ShownPlan,
     places_in,
     read_bought,
+    refuse_other,
     refuse_undrawn,
     typed_as_table,
     word,
@@ -362,6 +363,7 @@ class OfferPlan(ShownPlan):
         labels = pandas_frame(labels, "labels")
         at = places_in(labels, (person, answer), self.people["id"].tolist())
         _check_offers("The table of labels", self.people, at, labels.get(offer))
+        refuse_other(labels, person, answer, self.people, at)
         values = labels[answer].astype(object)
         blank = values.isna() | values.map(lambda one: str(one).strip() == "")
         words = values.map(word).where(~blank, None).to_numpy()

@@ -324,7 +324,7 @@ def with_collected(plan, study, at, job):
     """The job of what is delivered where labels were bought: these have the last word."""
     dataset = plan["datasets"][study["dataset"]]
     inputs = job.inputs | {"collected": study["collected"], "plan": []}
-    if study["collect"]:
+    if study["collect"] or study["explore"]:
         inputs["plan"] = f"{at.folder}/plan.parquet"
     given = job.given | {"collect": asked_plan(study), "reading": dataset.get("reading", {})}
     modules = (*job.modules, "counterweight.models.score_tilt")

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from counterweight import load
 from counterweight.errors import CounterweightError
 from counterweight.plan.config import resolve
 from counterweight.plan.own import with_own_tables
@@ -148,13 +149,17 @@ def test_known_margins_are_met_and_their_mean_is_right(people, tmp_path):
     assert not facts["missed"]
 
 
-@pytest.mark.parametrize("share", [0.0, 0.25, 1.0])
-def test_people_of_the_target_unlike_all_labeled_rows_have_bounds(people, tmp_path, share):
+@pytest.mark.parametrize(("share", "blank"), [(0.0, ""), (0.25, ""), (1.0, ""), (0.25, "region")])
+def test_people_of_the_target_unlike_all_labeled_rows_have_bounds(people, tmp_path, share, blank):
     _, population, frame = people
     frame = frame.assign(rich=np.where(frame["spend"] > frame["spend"].median(), "yes", "no"))
     others = population.drop(columns=["who", "spend"]).head(2000)
-    others = others.assign(region=others["region"].where(np.arange(2000) >= 2000 * share, "west"))
-    others["age"] *= np.where(np.arange(2000) < 2000 * share, 1000, 1)
+    apart = np.arange(2000) < 2000 * share
+    if blank:  # in nobody of the table
+        others[blank] = others[blank].mask(apart)
+    else:
+        others = others.assign(region=others["region"].where(~apart, "west"))
+        others["age"] *= np.where(apart, 1000, 1)
     others.to_csv(tmp_path / "others.csv", index=False)
     target = {"table": str(tmp_path / "others.csv")}
     told = {"outcome": {"column": "rich", "positive": "yes"}, "study": LINEAR}
@@ -165,6 +170,9 @@ def test_people_of_the_target_unlike_all_labeled_rows_have_bounds(people, tmp_pa
     # A few of the others are older than anybody in the sample.
     beyond = 1 - known["supported_share", "", ""]
     assert share - 1e-9 <= beyond <= share + 0.05
+    # By the rule by which the scores of the same people tell it.
+    told = load(files["model"]).scores(others.assign(who=np.arange(2000)))["supported"]
+    assert beyond == pytest.approx(1 - told.mean(), abs=1e-9) and not told[apart].any()
     assert known["unsupported_headline", "", ""] == (beyond > MOST_UNSUPPORTED) == (share > 0)
     mean, low, high = (known["target_rate", "", end] for end in ("", "low", "high"))
     assert 0 <= low <= mean <= high <= 1

@@ -179,23 +179,24 @@ class SavedScores(SavedPredictor):
             at_random = self.tilt.calibrated(estimate)
             estimate, low, high = self.tilt.moved(rows, estimate, low, high)
             columns = {"estimate": estimate, "low": low, "high": high, "at_random": at_random}
-        chance = None if self.chance is None else self.chance.predict(rows)
         asked = np.flatnonzero(~np.isin(rows.row, self.known)) if len(self.known) else slice(None)
-        X, chance = rows.take(asked).dense(), None if chance is None else chance[asked]
-        blank = rows.take(asked).newly_blank()
-        if reasons:
-            reason = np.full(len(rows), "", dtype=object)
-            reason[asked] = np.where(blank != "", blank, self.support.reason(X, chance))
-            columns |= {"supported": reason == "", "reason": reason}
-        else:
-            columns["supported"] = np.ones(len(rows), bool)
-            columns["supported"][asked] = (blank == "") & ~self.support.outside(X, chance)
+        unlike = np.full(len(rows), "" if reasons else False, dtype=object if reasons else bool)
+        unlike[asked] = self.unlike(rows.take(asked), reasons)
+        columns |= {"supported": ~unlike.astype(bool)} | ({"reason": unlike} if reasons else {})
         columns |= self.unidentified(columns)
         if self.binary:
             columns["decision"] = self.classes_[(estimate >= self.facts["threshold"]).astype(int)]
         if reasons:
             columns |= most_moved(parts, self.encoder.names, self.facts.get("digits", 2))
         return columns
+
+    def unlike(self, rows, reasons=False):
+        """Whether encoded rows are like no row with an outcome, bool (n,); or why, "" of others."""
+        X, chance = rows.dense(), None if self.chance is None else self.chance.predict(rows)
+        blank = rows.newly_blank()
+        if reasons:
+            return np.where(blank != "", blank, self.support.reason(X, chance))
+        return (blank != "") | self.support.outside(X, chance)
 
     def unidentified(self, columns):
         """Ends of the answers: of rows that are not supported, those of any outcome at all."""

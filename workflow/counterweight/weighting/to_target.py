@@ -268,7 +268,7 @@ def mean_elsewhere(data, tested, prediction, saved, table, given):
     parts = []
     for start in range(0, len(population), BATCH):
         rows = data.encoder.encode(population.iloc[start : start + BATCH])
-        parts.append((saved.model.predict(rows), saved.support.outside(rows.dense())))
+        parts.append((saved.model.predict(rows), saved.unlike(rows)))
     estimates, outside = (np.concatenate(part) for part in zip(*parts, strict=True))
     design = np.ones(len(population))
     if weight:

@@ -11,11 +11,17 @@ from counterweight.delivery.saved_log_values import SavedValues
 
 @pytest.mark.parametrize(
     ("low", "high", "told"),
-    [(0.1, 0.3, "better"), (-0.3, -0.1, "worse"), (-0.1, 0.3, "open"), (0.0, 0.3, "open")],
+    [
+        (0.1, 0.3, "better"),
+        (-0.3, -0.1, "worse"),
+        (-0.1, 0.3, "open"),
+        (0.0, 0.3, "open"),
+        (0.0, 0.0, "the same"),
+    ],
 )
 def test_a_difference_is_better_or_worse_where_its_interval_leaves_0_out(low, high, told):
     assert saved.verdict(SimpleNamespace(low=low, high=high)) == told
-    turned = {"better": "worse", "worse": "better", "open": "open"}[told]
+    turned = {"better": "worse", "worse": "better", "open": "open", "the same": "the same"}[told]
     assert saved.verdict(SimpleNamespace(low=-high, high=-low)) == turned
 
 

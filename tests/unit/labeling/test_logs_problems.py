@@ -1,6 +1,7 @@
 """What is wrong with a log, counted over its batches."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.labeling.logs import LogProblems
@@ -24,6 +25,24 @@ def test_rewards_alone_tell_how_many_rows_there_were_only_if_none_was_dropped(ra
         return problems.tell()
     with pytest.raises(CounterweightError, match=told):
         problems.tell()
+
+
+def test_users_whose_leading_zeros_were_lost_in_a_part_of_the_log_are_told():
+    """By partitions, too, of which none alone has both."""
+    roles, sums = ROLES | {"user": "u"}, LogProblems(ROLES | {"user": "u"})
+    told = (["0007", "0012", "b7", "0100"], ["7", "0", "b7", "100"], [1.0, 7.0, 7.0, 1.0])
+    for number, users in enumerate(told):
+        one = LogProblems(roles)
+        one.look(rows(1.0, 1.0), pd.DataFrame({"u": users}))
+        one.tell()
+        sums.add(one.state())
+        if not number:
+            sums.tell()
+    with pytest.raises(CounterweightError, match=r"'7' in some rows and '0007' in .* \(2 users"):
+        sums.tell()
+    none = LogProblems(roles)
+    none.look(rows(1.0, 1.0), pd.DataFrame({"u": [None, None, "x", "1234567890123456789012"]}))
+    none.tell()
 
 
 def test_counts_of_partitions_add_up_to_those_of_the_whole():

@@ -148,9 +148,9 @@ def test_a_mark_before_three_digits_everywhere_is_doubtful(told, found):
 
 
 def test_points_that_can_hardly_be_decimals_are_told_by_the_first_word():
-    assert formats.contradicted(words("977", "3.600", "4.100")) == "3.600"
+    assert formats.contradicted(words("977", "3.600", "4.100"), {}) == "3.600"
     for told in (("3.600", "4.100"), ("977", "3.601"), ("977", "3.6"), ("977", "3,600")):
-        assert formats.contradicted(words(*told)) == ""
+        assert formats.contradicted(words(*told), {}) == ""
 
 
 def test_most_words_may_be_numbers_with_or_without_a_unit():

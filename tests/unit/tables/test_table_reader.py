@@ -11,7 +11,7 @@ import pytest
 from counterweight.datasets.own_table import new_rows, read_typed, typed_like, typed_value
 from counterweight.errors import CounterweightError
 from counterweight.tables import table_reader as texts
-from counterweight.tables.table_reader import place_of, read_people
+from counterweight.tables.table_reader import place_of, read_people, row_batches
 
 TEXT = 'id,näme,x\n1,"a, b",0.5\n2,ü,\n3,"say ""ö""",-2\n'
 
@@ -103,6 +103,30 @@ def test_a_folder_of_parts_is_one_table(tmp_path):
     write(tmp_path / "csv/other.csv", "id,x\n1,2\n")
     with pytest.raises(CounterweightError, match="put all parts alike"):
         read_typed(tmp_path / "csv")
+
+
+@pytest.mark.parametrize("kind", ["csv", "csv.gz", "parquet"])
+def test_a_part_that_is_another_once_more_is_refused(tmp_path, kind):
+    """Where folders say the same, and it has rows: those would count twice."""
+    folder = tmp_path / "t"
+
+    def part(name, *values):
+        frame = pd.DataFrame({"x": pd.Series(values, dtype="int64")})
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        if kind == "parquet":
+            return frame.to_parquet(folder / f"{name}.parquet")
+        text = frame.to_csv(index=False).encode()
+        packed = gzip.compress(text, mtime=0) if kind == "csv.gz" else text
+        (folder / f"{name}.{kind}").write_bytes(packed)
+
+    for name, values in (("year=1/a", [1, 2]), ("year=2/a", [1, 2]), ("year=1/b", [1, 3])):
+        part(name, *values)
+    for name in ("year=1/c", "year=1/d"):
+        part(name)
+    assert sum(map(len, row_batches(folder, absent=""))) == 6
+    part("year=1/e", 1, 3)
+    with pytest.raises(CounterweightError, match=r"year=1/e\.\S+ is \S+year=1/b\.\S+ once more"):
+        list(row_batches(folder, absent=""))
 
 
 def test_types_of_parquet(tmp_path):

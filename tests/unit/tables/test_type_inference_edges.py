@@ -134,6 +134,43 @@ def test_new_words_that_are_no_numbers_are_refused_with_their_count_and_remedy(w
             alike(column(*words, kind=pa.string()), "number", form)
 
 
+@pytest.mark.parametrize(
+    ("words", "sign", "refused"),
+    [
+        (["1.234 €", "12.500 €"], "€", True),
+        (["1.234 €", "12.5 €"], "€", False),
+        (["1.234 €", "2,345 €"], "€", True),
+        (["1.234", "5.678"], "", False),
+        (["977", "3.600"], "", True),
+    ],
+)
+def test_marks_of_new_numbers_that_contradict_those_of_the_fit_are_told(words, sign, refused):
+    """Prices have no three decimals; where the fit has commas between thousands, points are."""
+    form = {"decimal": ".", "thousands": ",", "sign": sign}
+    cell = column(*words, kind=pa.string())
+    if not refused:
+        return alike(cell, "number", form)
+    told = r"a point, as between thousands \(numbers are written as 1,234\.5 here\): write"
+    with pytest.raises(CounterweightError, match=told):
+        alike(cell, "number", form)
+    assert np.isfinite(alike(cell, "number", form, said=True)).all()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["0007", "0123", "7", "45", "1234"], "2 fields have fewer than 4 digits"),
+        (["0007", "123"], "1 field has fewer than 4 digits"),
+        (["007", "0123", "7"], ""),
+        (["0007", "1234"], ""),
+    ],
+)
+def test_codes_that_lost_leading_zeros_are_to_be_looked_at(words, told):
+    cell = column(*words, kind=pa.string())
+    assert interpreted(cell)[0] == "text"
+    assert len(cell.doubts) == bool(told) and told in "".join(cell.doubts)
+
+
 def test_what_is_infinite_is_refused_with_the_number_of_rows():
     with pytest.raises(CounterweightError, match=r"row 1 .*is infinite in 2 rows"):
         kind_of("1", "inf", "inf")

@@ -34,6 +34,8 @@ def test_a_policy_is_a_column_of_chances_or_of_actions():
         ({"policies": {"new": 3}}, "give the column"),
         ({"policies": {"new": "p"}}, "of the log's own policy"),
         ({"policies": {"new": {"column": "a", "action": "a"}}}, "of the log's own policy"),
+        ({"policies": {"the log's own": "q"}}, "is what the policy that made the log is called"),
+        ({"policies": {"The log’s own policy": "q"}}, "give this one another name"),
         ({"policies": {"new": "q", "other": "q"}}, "new, other, which are one and the same"),
         (MODEL | {"by_partition": True}, "leave reward_model or by_partition out"),
         ({"reward_model": {"by": ["clicked"]}}, "names the reward 'clicked' itself"),

@@ -14,6 +14,7 @@ from counterweight.errors import listed
 from counterweight.evaluation.log_values import LOGGED, users_in_words, values_of_log
 from counterweight.labeling.columns import ids_again
 from counterweight.labeling.log_files import LogQuestion
+from counterweight.labeling.logs import OF_LOG
 from counterweight.numerics.checks import pandas_frame
 from counterweight.tables.parquet import write_table
 from counterweight.tables.saved_form import write_csv
@@ -39,8 +40,6 @@ COMPARISONS = (
     *((name, "float64") for name in ("difference", "low", "high", "standard_error")),
     *((name, "string") for name in ("verdict", "support", "reason")),
 )
-#: What the policy that made the log is called.
-OF_LOG = "the log's own"
 
 
 class SavedValues(SavedModel):
@@ -129,8 +128,8 @@ def tables_of(known):
 
     Layouts `VALUES` and `COMPARISONS`; the first line of the values is of the policy that made the
     log, and the estimator that answers go by comes first. ``gain`` is the value minus that
-    policy's, paired; ``verdict`` is better, worse or open. ``support`` of a comparison is the worst
-    of both values'.
+    policy's, paired; ``verdict`` is better, worse, open or the same. ``support`` of a comparison
+    is the worst of both values'.
     """
     values, comparisons = [], []
     mine = {"policy": OF_LOG, "estimator": "mean", "rows": known.rows}
@@ -163,7 +162,11 @@ def tables_of(known):
 
 
 def verdict(one):
-    """better, worse or open: by which side of 0 an interval lies on."""
+    """better, worse or open, by which side of 0 an interval lies on; the same where there is no
+    difference at all.
+    """
+    if one.low == one.high == 0:
+        return "the same"
     return "better" if one.low > 0 else "worse" if one.high < 0 else "open"
 
 

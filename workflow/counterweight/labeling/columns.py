@@ -339,6 +339,53 @@ class IdCounts:
         return float(np.round(share * rows)), float(error * rows)
 
 
+class TornCodes:
+    """Codes of digits that differ from others of the column in leading zeros alone, of rows that
+    come in batches or partitions: ``7`` beside ``0007``, where zeros were lost in a part of them.
+
+    Followed are `MOST_IDS` codes, those of the lowest hashes, with their least and most digits.
+    """
+
+    def __init__(self):
+        self.state = {"codes": [], "least": [], "most": []}
+
+    def add(self, values):
+        """Look at a batch, a series; numbers have no leading zeros."""
+        if values.dtype.kind in "biufM":
+            return
+        words = values.dropna().astype(object).unique()
+        words = [word for word in words if word.isascii() and word.isdigit() and len(word) < 19]
+        digits = [len(word) for word in words]
+        self.merge({"codes": [*map(int, words)], "least": digits, "most": digits})
+
+    def merge(self, state):
+        """Add the ``state`` of other rows."""
+        import pandas as pd
+
+        codes, least, most = (
+            np.concatenate([np.asarray(one[name], "int64") for one in (self.state, state)])
+            for name in ("codes", "least", "most")
+        )
+        frame = pd.DataFrame({"codes": codes, "least": least, "most": most}).groupby("codes")
+        found = frame.agg({"least": "min", "most": "max"}).reset_index()
+        order = np.argsort(pd.util.hash_array(found["codes"].to_numpy()), kind="stable")[:MOST_IDS]
+        self.state = {name: found[name].to_numpy()[order].tolist() for name in found}
+
+    def said(self, column):
+        """What is wrong with a column; "" where no code is torn."""
+        codes, least, most = (np.array(values, "int64") for values in self.state.values())
+        torn = np.flatnonzero(least < most)
+        if not len(torn):
+            return ""
+        first = torn[codes[torn].argmin()]
+        short, long = (str(codes[first]).zfill(digits[first]) for digits in (least, most))
+        return (
+            f"The user {column!r} is {short!r} in some rows and {long!r} in others ({len(torn)} "
+            "users are written in two such ways): leading zeros were lost in a part of the rows, "
+            "as a spreadsheet loses them, and each user would count as two. Write them alike."
+        )
+
+
 def ids_again(count, rows, user, about=False):
     """What is said of an id that `count` of the rows of a log share; "" of none. `user` is its
     column of users, if it has one."""

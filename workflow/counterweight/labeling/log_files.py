@@ -249,7 +249,7 @@ def _labeled(table, wanted, outputs, stack, layout, problems, reward, rules):
             part = {name: values[mine] for name, values in part.items()}
         part["row"] = frame["row"].to_numpy()
         part["reward"] = np.asarray(rules["outcome"](frame, np.ones(len(frame), bool)), dtype=float)
-        problems.look(part)
+        problems.look(part, frame)
         if "labels" not in out:
             layout = (*layout, USER) if "cluster" in part and USER not in layout else layout
             out["labels"] = stack.enter_context(writing(outputs["labels"], layout))
@@ -338,7 +338,7 @@ def looked_at(rows, outcome, labeling, problems, columns, types, forms, reading,
     for frame in frames_of(rows, columns, types, forms, reading, keys):
         part = {"row": frame["row"].to_numpy()} | own_log(frame, **labeling)
         part["reward"] = logged_reward(frame, np.ones(len(frame), bool), **outcome)
-        problems.look(part)
+        problems.look(part, frame)
         if problems.person:
             problems.ids.add(frame[problems.person])
         yield frame, part

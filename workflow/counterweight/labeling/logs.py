@@ -12,6 +12,7 @@ from counterweight.fragments import Flag, Integer, Number, Option, Text
 from counterweight.labeling.columns import (
     NEGATIVE,
     IdCounts,
+    TornCodes,
     as_number,
     clusters,
     condition_mask,
@@ -104,6 +105,8 @@ BLANK = (
     "table or a query of the others)."
 )
 ROLES = ("log", "on_policy")
+#: What the policy that made a log is called.
+OF_LOG = "the log's own"
 
 
 def logged(
@@ -361,19 +364,22 @@ class LogProblems:
     """
 
     def __init__(self, roles, rows_before=0, person=""):
-        self.person, self.ids = person, IdCounts()
+        self.person, self.ids, self.users = person, IdCounts(), TornCodes()
         self.roles, self.noted, self.rows_before = roles, {}, rows_before
         self.rows = self.nonzero = self.dropped = 0
         self._stand_for = self._spread = 0.0
         self._least_rate = 1.0
         self.largest = -np.inf
 
-    def look(self, part):
+    def look(self, part, frame=()):
         """Look at a batch: arrays by ``row, reward, propensity, keep_rate``, and perhaps ``role``,
-        of which only rows of number 0 need a propensity, ``weight``, ``cluster`` and ``action``."""
+        of which only rows of number 0 need a propensity, ``weight``, ``cluster`` and ``action``.
+        Its `frame` has the column of users."""
         p, rate = part["propensity"], part["keep_rate"]
         weight, user = part.get("weight", np.ones(len(p))), part.get("cluster", np.zeros(len(p)))
         action, logged = part.get("action", user), part.get("role", np.zeros(len(p))) == 0
+        if (column := self.roles.get("user")) in frame:
+            self.users.add(frame[column])
         self.rows += len(p)
         self.nonzero += int((part["reward"] != 0).sum())
         self.largest = max(self.largest, np.nanmax(p, initial=-np.inf))
@@ -397,7 +403,10 @@ class LogProblems:
 
     def state(self):
         """Counts over the rows, for `add`: plain numbers."""
-        return {name: float(getattr(self, name)) for name in _COUNTS} | {"ids": self.ids.state}
+        return {name: float(getattr(self, name)) for name in _COUNTS} | {
+            "ids": self.ids.state,
+            "users": self.users.state,
+        }
 
     def add(self, state):
         """Add the counts over other rows, those of another partition."""
@@ -406,6 +415,7 @@ class LogProblems:
         self._least_rate = min(self._least_rate, state["_least_rate"])
         self.largest = max(self.largest, state["largest"])
         self.ids.merge(state["ids"])
+        self.users.merge(state["users"])
 
     def tell(self):
         """Raise for the first kind of problem found."""
@@ -418,6 +428,8 @@ class LogProblems:
                 "so no policy can be told from another: name the column of the rewards, or use a "
                 "longer log."
             )
+        if said := self.users.said(self.roles.get("user")):
+            raise CounterweightError(said)
         self._counts()
 
     def tell_rows(self):

@@ -148,14 +148,17 @@ def doubtful(words, forms):
     return "", False, False
 
 
-def contradicted(words):
-    """A word that can hardly be what it is as it stands, "" where there is none.
+def contradicted(words, form):
+    """A word that can hardly be what a form makes of it, "" where there is none.
 
-    Wherever there is a point, three digits follow; some end in a 0, and some words have no point:
-    who writes 3.600 for 3.6 does not write 977 for 977.000.
+    Wherever there is a mark of decimals, three digits follow; and some end in a 0, and some words
+    have no mark: who writes 3.600 for 3.6 does not write 977 for 977.000. Or they are prices, of
+    which the form has another mark between thousands: these have no three decimals.
     """
+    form = form or PLAIN_FORM
     mark, bare, round_ = doubtful(words, number_forms(words))
-    if not (mark == PLAIN[0] and bare and round_):
+    price = form.get("thousands") and form.get("sign", "") not in ("", "%")
+    if not mark or mark != form.get("decimal") or not (price or (bare and round_)):
         return ""
     return next(word for word in words.to_pylist() if mark in word)
 

@@ -8,6 +8,7 @@ file in memory than a block.
 
 import codecs
 import csv
+import filecmp
 import gzip
 import io
 import logging
@@ -463,7 +464,38 @@ def parts_of(path, absent):
                 f"{files[0]} name {listed(first) or 'none'}: put all parts alike."
             )
         found.append((file, {key: "" if v == NO_VALUE else v for key, v in keys.items()}))
+    _refuse_copies(found)
     return found
+
+
+def _refuse_copies(parts):
+    """Refuse parts that are byte for byte another one in folders that say the same, since its rows
+    would count twice. Files without a row may be alike; what cannot be read its reader tells.
+    """
+    sized = {}
+    for file, keys in parts:
+        sized.setdefault((file.stat().st_size, *keys.values()), []).append(file)
+    for files in (files for files in sized.values() if len(files) > 1):
+        seen = {}
+        for file in files:
+            with suppress(OSError, EOFError, zlib.error):
+                with open(file, "rb") as start:
+                    others = seen.setdefault(start.read(1 << 12), [])
+                again = (one for one in others if filecmp.cmp(one, file, shallow=False))
+                if (first := next(again, None)) and _has_rows(file):
+                    raise CounterweightError(
+                        f"{file} is {first} once more, byte for byte, so that its rows would count "
+                        "twice: take one of them out of the folder. Where both are right, write "
+                        "them as one file."
+                    )
+                others.append(file)
+
+
+def _has_rows(file):
+    if is_parquet(file):
+        return _footer(file).num_rows > 0
+    with opened(file) as lines:
+        return len([*islice((line for line in lines if line.strip()), 2)]) > 1
 
 
 def place_of(path, row, reading=None):

@@ -257,7 +257,13 @@ def alike(cell, kind, form, said=False):
         values, right, _ = formats.numbers(cell.words, form or formats.PLAIN_FORM)
         if not right.any() and form.get("sign"):
             values, right, _ = formats.numbers(cell.words, form | {"sign": ""})
-        odd = "" if form or said or cell.empty else formats.contradicted(cell.words)
+        odd = "" if said or cell.empty else formats.contradicted(cell.words, form)
+        if odd and form:
+            raise Unclear(
+                f"{cell.where}: the column {cell.name!r} holds {odd!r}, and three digits wherever "
+                f"it has a {MARKS[form['decimal']]}, as between thousands{_shown(form)}: write "
+                "numbers as in the rows of the fit."
+            )
         if odd:
             raise Unclear(
                 f"{cell.where}: the column {cell.name!r} holds {odd!r}, and others without a "
@@ -295,6 +301,7 @@ def _numbers(cell, forms, blanks, asked, comma):
     if whole and asked is None:
         if pc.any(pc.match_substring_regex(cell.words, r"^[+-]?0\d")).as_py():
             lengths = pc.unique(pc.utf8_length(cell.words)).to_pylist()
+            cell.doubts += _zeros_lost(cell) if len(lengths) > 1 else []
             form = {"digits": lengths[0] if len(lengths) == 1 else 0}
             return "text", cell.texts(), "numbers with leading zeros, kept as text", form
         if (np.abs(values) >= LONG).any():
@@ -382,6 +389,21 @@ def _nearly(cell, given):
             )
             return cell.doubts[-1]
     return ""
+
+
+def _zeros_lost(cell):
+    """A sentence where codes with leading zeros are of one length, and shorter ones have none."""
+    digits = pc.utf8_length(cell.words).to_numpy(zero_copy_only=False)
+    zero = _flags(pc.starts_with(cell.words, "0"))
+    whole = zero | (digits >= digits.max())
+    if whole.all() or (digits[zero] < digits.max()).any():
+        return []
+    count, word, place = cell.wrong(whole)
+    fields = f"{count} fields have" if count > 1 else "1 field has"
+    return [
+        f"{fields} fewer than {digits.max()} digits, and leading zeros stand in longer ones alone "
+        f"(first: {word!r} in {place}): as if zeros were lost, so that these are told from others"
+    ]
 
 
 def _codes(cell, digits):

@@ -18,7 +18,7 @@ import re
 from pathlib import Path
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.labeling.logs import known_number
+from counterweight.labeling.logs import OF_LOG, known_number
 from counterweight.plan import components
 from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of, roles_of
 from counterweight.tasks.beside_answers import asked_rehearsal, plan_copy
@@ -93,6 +93,11 @@ def own_study(entry):
                 f"policies.{name} is {given!r}: give the column of the probability that it gives "
                 "to the logged action, or {column: that of its action, action: that of the logged "
                 "action}."
+            )
+        if str(name).strip().lower().replace("\u2019", "'").removesuffix(" policy") == OF_LOG:
+            raise CounterweightError(
+                f"policies has {str(name)!r}, which is what the policy that made the log is called "
+                "in every table: give this one another name."
             )
         column = given["column"]
         if column == (shown or entry["propensity"]):

@@ -128,6 +128,7 @@ def test_verdicts_go_before_values():
         (0.02, 0.005, "First would earn 0.0200 [0.0150, 0.0250] more than Second."),
         (-0.02, 0.005, "First would earn 0.0200 [0.0150, 0.0250] less than Second."),
         (0.02, 0.03, "do not differ significantly"),
+        (0.0, 0.0, "are the same: their difference is exactly 0"),
     ],
 )
 @pytest.mark.parametrize("turned", [False, True])

@@ -241,7 +241,12 @@ def _between(numbers, lines, measure):
         gap = _pair(numbers, first, second)
         word = _WORDS[_pair_flag(numbers, first, second)]
         doubt = "" if word == _WORDS[GOOD] else f" (the support of this is {word})"
-        if gap.known and gap.low <= 0 <= gap.high:
+        if gap.known and gap.low == gap.high == 0:
+            yield (
+                f"The policies {first.label} and {second.label} are the same: their difference is "
+                "exactly 0."
+            )
+        elif gap.known and gap.low <= 0 <= gap.high:
             yield (
                 f"The policies {first.label} and {second.label} do not differ significantly: the "
                 f"difference is {in_words(gap, measure, sign=True)}{doubt}."

@@ -175,10 +175,12 @@ class LogValues:
         if (policy, other, estimator) in self.crowded:
             few = f"few {'users' if self.clusters else 'rows'} make the error of the difference"
             told[""] = "thin", (few,)
-        flag = max((own for own, _ in told.values()), key=FLAGS.index)
-        return flag, "; ".join(
-            f"{name}: {', '.join(why)}".removeprefix(": ") for name, (_, why) in told.items() if why
-        )
+        flag, whose = max((own for own, _ in told.values()), key=FLAGS.index), {}
+        for name, (_, reasons) in told.items():
+            for why in reasons:
+                whose.setdefault(why, []).append(name)
+        said = (f"{' and '.join(names)}: {why}" for why, names in whose.items())
+        return flag, "; ".join(one.removeprefix(": ") for one in said)
 
 
 def log_values(
@@ -578,7 +580,9 @@ def _few(sums, policy, estimator, clusters, crowded):
     for column, least, what in columns:
         (draws, share), rows = sums.of_draws(column), sums.effective(column)
         said += [f"{what} that count as {rows:.0f} rows"] if rows < least else []
-        if clusters and not few_users(clusters) and draws < FEW_REWARDS and least:
+        # Few rewards were told by users.
+        told = few_users(clusters) or what == "rewards" and rewards < FEW_REWARDS
+        if clusters and draws < FEW_REWARDS and least and not told:
             said.append(f"{what} that count as {draws:.0f} users")
         said += [f"one {one} is {share:.1%} of the {what}"] if share > LARGE_SHARE else []
     said += [f"a few {many} make the error"] if crowded else []

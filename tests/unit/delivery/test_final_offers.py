@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from counterweight import load
 from counterweight.delivery.final_offers import (
+    _gains,
     _held_out_losses,
     _levels,
     _rests_on,
@@ -18,7 +19,7 @@ from counterweight.labeling.offered import OfferScale
 from counterweight.models.choice.offer_training import Compared
 from counterweight.tables.parquet import read_table, write_table
 from delivering import Own
-from priced_survey import survey
+from priced_survey import saved_of, survey
 from scipy.special import expit
 
 
@@ -131,7 +132,17 @@ def test_offers_that_earn_less_than_one_for_all_are_not_given_away():
         assert np.interp(found.single, price[::-1], earned[::-1]) > 0.97 * earned.max()
         assert found.past.value == pytest.approx(np.mean(Y * (20 - 10 * T)), rel=1e-12)
         names = {one["metric"] for one in found.records()}
-        assert {"drawn_snips_low", "drawn_gain", "single_drawn", "offers_random_p"} <= names
+        given = found.one if instead else found.best
+        earned = Y * (20 - 10 * T)
+        assert found.over_past.value == pytest.approx(given.influence.mean() - earned.mean())
+        assert found.over_past.low > 0
+        assert {
+            "drawn_over_past_low",
+            "drawn_snips_low",
+            "drawn_gain",
+            "single_drawn",
+            "offers_random_p",
+        } <= names
     dependent = drawn_offers(compared_with(0.65, ROWS), place, np.c_[T + X[:, 0], X], T, Y, SCALING)
     assert not dependent.random and dependent.p < 1e-6 and not dependent.instead
     told = drawn_offers(compared_with(0.05, ROWS), place, np.c_[T, X], T, Y, SCALING, True)
@@ -206,6 +217,34 @@ def test_neither_names_nor_the_order_of_rows_and_columns_decide_who_gets_which_o
         pd.testing.assert_frame_equal(ours, theirs.loc[ours.index], check_exact=True)
 
 
+def test_what_best_offers_bring_more_by_the_model_is_of_the_same_people_and_draws():
+    saved, frame = saved_of("offer_logistic", ""), survey(150, seed=5)
+    X = saved.encoded(frame)
+    priced, past = saved.priced(X), np.where(np.arange(150) < 100, 12.0, np.nan)
+    saved.facts["optimism"] = 0.25
+    levels = [{"metric": "uniform_revenue", "part": "9", "value": 1.0}]
+    levels += [{"metric": "uniform_revenue", "part": "14", "value": 2.0}]
+    told = _gains(saved, X, priced, levels, past)
+    told = {(one["metric"], one["part"]): (one["value"], one["rows"]) for one in told}
+    best, draws = priced["best_offer"], saved.part("draw")
+    for part, rows, other in (("past", np.arange(100), 12.0), ("single", np.arange(150), 14.0)):
+        mean, p = priced["best_revenue"][rows].mean(), []
+        for offers in (best[rows], np.full(len(rows), other)):
+            t = saved.scale.scaled(offers)
+            about = saved._pricer.about(X[rows])
+            p.append(saved._pricer.accept_drawn(about, t, draws) @ saved.scale.revenue(offers))
+        worth = saved.accepted(X[rows], np.full(len(rows), other)) * saved.scale.revenue(other)
+        value, many = told["expected_over", part]
+        assert many == len(rows) and value == pytest.approx(mean - 0.25 - worth.mean())
+        gaps = (p[0] - p[1]) / len(rows)
+        ends = value - gaps.mean() + np.quantile(gaps, [0.025, 0.975])
+        found = [told[f"expected_over_{end}", part][0] for end in ("low", "high")]
+        assert found == pytest.approx(ends) and found[0] < value < found[1]
+    # Offers that are alike for everybody are one for all themselves.
+    alike = priced | {"best_offer": np.full(150, 14.0)}
+    assert {one["part"] for one in _gains(saved, X, alike, levels, past)} == {"past"}
+
+
 def test_a_table_gets_offers_with_what_they_earn(tmp_path):
     frame = survey(400)
     frame["price"] = np.random.default_rng(5).uniform(5, 55, len(frame)).round(2)
@@ -225,6 +264,17 @@ def test_a_table_gets_offers_with_what_they_earn(tmp_path):
     p = saved.acceptance(frame, frame["price"].to_numpy())
     assert told["p"].to_numpy() == pytest.approx(p, rel=1e-6)
     measured = read_table(made["metrics"]).set_index(["metric", "part"])["value"]
+    # Whether a gain is shown is told by answers, since they check it; a notebook says so.
+    assert "expected_over" not in measured.index
+    over = {"past offers": "drawn_over_past", "the best one for all": "drawn_gain"}
+    lows = {
+        name: measured.get((f"{metric}_low", ""), measured[metric, ""])
+        for name, metric in over.items()
+    }
+    unshown = [name for name, low in lows.items() if not low > 0]
+    assert saved.facts["no_gain"] == unshown
+    assert ("no gain is shown over" in saved._repr_html_()) == bool(unshown)
+    assert "more a person than past offers" in saved._repr_html_()
     assert measured["drawn_snips", "past"] == pytest.approx(
         np.mean((frame["bought"] == "yes") * frame["price"]), rel=1e-9
     )

@@ -179,9 +179,11 @@ def test_the_highest_predictions_are_held_against_their_rewards(tmp_path, short_
         p = frame[name].to_numpy()
         value, error = predicted_over_observed(y, p, weight, share)
         assert one["value"] == pytest.approx(value, rel=1e-12)
-        # The error of 1 / ratio, turned about.
-        assert one["standard_error"] == pytest.approx(error, rel=1e-9)
-        assert one["low"] < value < one["high"]
+        if one["rows"] < 10:
+            assert share == 0.001 and one["low"] is one["high"] is one["standard_error"] is None
+        else:  # The error of 1 / ratio, turned about.
+            assert one["standard_error"] == pytest.approx(error, rel=1e-9)
+            assert one["low"] < value < one["high"]
         own = np.sort(p)[::-1][: one["rows"]]
         assert one["rows"] == (p >= own[-1]).sum()
         assert one["nonzero"] == y[p >= own[-1]].sum()
@@ -208,7 +210,7 @@ def test_intervals_of_the_highest_predictions_hold_what_is_true(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("rate", "keep", "rows"), [(0.95, 0.2, 12), (0.9, 1.0, 12), (0.8, 0.2, 40)]
+    ("rate", "keep", "rows"), [(0.95, 0.2, 16), (0.9, 1.0, 12), (0.8, 0.2, 40)]
 )
 def test_near_certain_rewards_at_the_top_leave_doubt_of_those_that_did_not_come(rate, keep, rows):
     rng, held, told = np.random.default_rng(3), [], []
@@ -229,6 +231,22 @@ def test_near_certain_rewards_at_the_top_leave_doubt_of_those_that_did_not_come(
     sure = [one for one in told if one["nonzero"] == one["rows"]]
     for one in sure:
         assert one["high"] > one["value"] * (1 + 3.68 / keep / one["rows"])
+
+
+@pytest.mark.parametrize("users", [False, True])
+def test_a_ratio_of_few_draws_has_no_interval_and_nothing_is_said_of_it(users):
+    """One row, or one user, tells nothing of how far off predictions are."""
+    rng, told = np.random.default_rng(4), {}
+    for draws in (1, 2, 9, 10, 200):
+        score = np.sort(rng.uniform(20, 30, draws * (3 if users else 1)))
+        reward, cluster = rng.gamma(2, score / 2), np.arange(len(score)) % draws
+        top = TopRows(0.0, 256)
+        top.add(score, reward, np.ones(len(score)), cluster)
+        told[draws] = top.told(0.95)
+        assert told[draws]["value"] == pytest.approx(score.sum() / reward.sum())
+    for draws, one in told.items():
+        ends = [one[name] for name in ("standard_error", "low", "high")]
+        assert (ends == [None] * 3) == (draws < 10)
 
 
 def test_highest_predictions_without_a_reward_have_no_ratio(tmp_path):

@@ -8,13 +8,14 @@ import pandas as pd
 
 from counterweight.delivery.saved_models import learned_encoder
 from counterweight.delivery.saved_offers import ROUGH, SavedOffers, drawn_by, tell_offers
-from counterweight.errors import CounterweightError, listed
+from counterweight.errors import CounterweightError, in_brackets, listed
 from counterweight.evaluation.offer_value import (
     RANDOM_P,
     best_single,
     chance_of_draws,
     drawn_density,
     drawn_value,
+    gain_shown,
     single_choices,
 )
 from counterweight.labeling.columns import forms_of, types_of
@@ -73,9 +74,17 @@ def final_offers(job):
     if given["everybody"]:
         saved.facts["optimism"] = saved.optimism(X)
     priced = saved.priced(X)
-    expected = _expected(saved, X, priced) if given["everybody"] else []
-    if expected:
-        saved.facts["answers"] = _shown(expected + drawn)
+    # What was offered to people; null where nothing was.
+    inside = (made_to >= saved.scale.low) & (made_to <= saved.scale.high)
+    expected, levels = [], []
+    if given["everybody"]:
+        levels, expected = _levels(saved, X, made_to[inside]), _expected(saved, X, priced)
+        if not any(one["metric"] == "drawn_doubly_robust" for one in drawn):
+            expected += _gains(saved, X, priced, levels, np.where(inside, made_to, np.nan))
+        over = _told_over(expected + drawn, alike=np.ptp(priced["best_offer"]) == 0)
+        saved.facts["answers"] = _shown(expected + drawn, over)
+        unshown = [name for name, (value, low, _) in over.items() if not gain_shown(value, low)]
+        saved.facts["no_gain"] = unshown
     saved.save(job.output.model)
     table = saved.named(people) | priced
     if given["id"] not in table:
@@ -85,8 +94,6 @@ def final_offers(job):
         coins = coins_of_offers(saved, people, drawn_by(job, "experiment"))
     asked = given.get("limits"), given.get("experiment"), coins
     columns, records = as_asked(saved, X, people.reset_index(drop=True), *asked)
-    # What was offered to people, and what the model says of it; null where nothing was.
-    inside = (made_to >= saved.scale.low) & (made_to <= saved.scale.high)
     p = np.full(len(X), np.nan)
     p[inside] = saved.accepted(X[inside], made_to[inside])
     role = pd.Series(first["role"], index=first["row"]).reindex(people["row"]).fillna("")
@@ -102,8 +109,7 @@ def final_offers(job):
             if many := int((table["reason"] == reason).sum()):
                 place = {"metric": "offers_pooled", "part": column, "rows": len(table)}
                 records.append(place | {"value": many / len(table)})
-        if given["everybody"]:
-            records += _levels(saved, X, made_to[inside]) + expected
+        records += levels + expected
         write_table(job.output.metrics, metrics_table(given["study"], "delivered", records))
     tell_offers(job.log, table, given["labeling"]["options"]["offer"])
 
@@ -181,7 +187,8 @@ class Drawn(NamedTuple):
     ``told`` is what the config says, None where `p` of the test decides; ``best`` and ``one`` are
     `DrawnValue` of the method's offers and of one for all, ``single`` in the user's unit, ``past``
     what was earned a person, ``gain`` an Estimate of the difference; ``instead`` says that one for
-    all earns more, by a standard error, and is given away.
+    all earns more, by a standard error, and is given away. ``over_past`` is what those given away
+    earn more than past ones, an Estimate of the same people.
     """
 
     told: bool | None
@@ -194,6 +201,7 @@ class Drawn(NamedTuple):
     gain: object = None
     single: float = float("nan")
     instead: bool = False
+    over_past: object = None
 
     def records(self):
         """Measurements of what is delivered."""
@@ -201,6 +209,7 @@ class Drawn(NamedTuple):
         if self.random:
             found += [("single_drawn", self.single), ("single_instead", float(self.instead))]
             found += _estimate_records("drawn_gain", self.gain)
+            found += _estimate_records("drawn_over_past", self.over_past)
         made = [{"metric": name, "value": value, "rows": self.rows} for name, value in found]
         if self.told is not None:
             # Told by the config, whatever the test says.
@@ -259,11 +268,14 @@ def drawn_offers(comparison, chosen, X, t, y, scaling, told=None):
     if more is not None and more.low > 0:
         one, everyone = other, best_single(made, answers, revenue, choices)
     gain = _gain(best, one)
-    past = ratio_mean(answers * (revenue[0] + revenue[1] * made))
+    earned = answers * (revenue[0] + revenue[1] * made)
+    past = ratio_mean(earned)
     everyone = scale.offers(everyone)
     everyone = float(scale.rounded(everyone)) if grid is None else float(everyone)
     instead = gain is not None and gain.value < -gain.standard_error
-    return Drawn(told, p, True, rows, past, best, one, gain, everyone, instead)
+    given = one if instead else best
+    over_past = None if given.snips is None else ratio_mean(given.influence - earned)
+    return Drawn(told, p, True, rows, past, best, one, gain, everyone, instead, over_past)
 
 
 def _gain(value, other):
@@ -289,7 +301,7 @@ def _rests_on(chosen, losses, candidates, drawn):
     how = "as the config says" if drawn.told else f"a test of chance has p = {drawn.p:.2g}"
     said = [f"Offers were drawn at random ({how}).", made]
     if drawn.gain is not None:
-        ends = f"{drawn.gain.value:.4g} [{drawn.gain.low:.4g}, {drawn.gain.high:.4g}]"
+        ends = in_brackets(drawn.gain.value, drawn.gain.low, drawn.gain.high)
         said.append(
             f"By weighted answers the offers of {name} earn {ends} more a person than one for all."
         )
@@ -430,8 +442,53 @@ def _expected(saved, X, priced):
     ]
 
 
-def _shown(records):
-    """What a notebook shows: what the best offers bring a person, by the model and by answers."""
+def _gains(saved, X, priced, levels, past):
+    """Records of what the best offers bring a person more, by the model, each draw of the same
+    people: than the best of one for all, and than `past` ones (n,), NaN where none were made."""
+    off, best = saved.facts["optimism"], priced["best_offer"]
+    rates = {one["part"]: one["value"] for one in levels if one["metric"] == "uniform_revenue"}
+    others = {"past": past}
+    if np.ptp(best) > 0:
+        others["single"] = np.full(len(X), float(max(rates, key=rates.get)))
+    found = []
+    for part, other in others.items():
+        rows = np.flatnonzero(np.isfinite(other))
+        people, own, beside = X[rows], best[rows], other[rows]
+        worth = saved.accepted(people, beside) * saved.scale.revenue(beside)
+        value = float(np.mean(priced["best_revenue"][rows] - worth)) - off
+        told = people, own, saved.scale.revenue(own), len(rows) * value
+        ends = [one / len(rows) for one in saved.total_ends(*told, beside=beside)]
+        for end, one in zip(("", "_low", "_high"), (value, *ends), strict=True):
+            if np.isfinite(one):
+                made = {"metric": f"expected_over{end}", "part": part, "rows": len(rows)}
+                found.append(made | {"value": one})
+    return found
+
+
+#: What delivered offers are compared with: in words, by answers and by the model.
+_OVER = {
+    "past offers": (("drawn_over_past", None), ("expected_over", "past")),
+    "the best one for all": (("drawn_gain", None), ("expected_over", "single")),
+}
+
+
+def _told_over(records, alike):
+    """By what delivered offers are compared with: value and ends of what they bring more.
+
+    Where they are `alike` for everybody they are one for all themselves.
+    """
+    known, told = {(one["metric"], one.get("part")): one["value"] for one in records}, {}
+    for name, ways in _OVER.items():
+        for metric, part in ways:
+            ends = [known.get((f"{metric}{end}", part), np.nan) for end in ("", "_low", "_high")]
+            if np.isfinite(ends[0]) and not (alike and name != "past offers"):
+                told[name] = ends
+    return told
+
+
+def _shown(records, over):
+    """What a notebook shows: what the best offers bring a person, by the model and by answers, and
+    how much more than others; see `_told_over`."""
     known, told = {(one["metric"], one.get("part")): one["value"] for one in records}, {}
     for metric, part, by in (
         ("expected_revenue", None, "as the model expects"),
@@ -440,6 +497,8 @@ def _shown(records):
         ends = [known.get((f"{metric}{end}", part), np.nan) for end in ("", "_low", "_high")]
         if np.isfinite(ends[0]):
             told[f"revenue a person by the best offers, {by}"] = [False, *ends]
+    for name, ends in over.items():
+        told[f"more a person than {name}"] = [False, *ends]
     return told
 
 

@@ -257,8 +257,10 @@ class SavedOffers(SavedModel):
             total += float((more * (a + b * best)).sum()) / len(best)
         return total / len(X)
 
-    def total_ends(self, X, offers, worth, total, cost=0.0):
+    def total_ends(self, X, offers, worth, total, cost=0.0, beside=None):
         """Ends of the interval of what offers (n,), NaN for none, bring together.
+
+        With `beside` (n,) of what they bring more than those, each draw of the same people.
 
         `worth` (n,) is the revenue if accepted, `total` what is claimed of all, less the `cost` of
         offers made. `LEVEL` of the values of these offers by the draws, about the claim; values by
@@ -268,21 +270,29 @@ class SavedOffers(SavedModel):
             return float("nan"), float("nan")
         own, draws, rows = self._pricer, self.part("draw"), np.flatnonzero(np.isfinite(offers))
         t, worth = np.clip(self.scale.scaled(offers[rows]), 0.0, 1.0), worth[rows]
+        valued = [(t, worth)]
+        if beside is not None:
+            t = np.clip(self.scale.scaled(beside[rows]), 0.0, 1.0)
+            valued.append((t, -self.scale.revenue(beside[rows])))
         sums, others = np.zeros(1), np.zeros(len(self._rivals))
         for at in self.parts_of(len(rows)):
             people = X[rows[at]]
-            sums = sums + own.accept_drawn(own.about(people), t[at], draws) @ worth[at]
-            for place, one in enumerate(self._rivals):
-                others[place] += one.accept(one.about(people), t[at]) @ worth[at]
+            about, abouts = own.about(people), [one.about(people) for one in self._rivals]
+            for t, paid in valued:
+                sums = sums + own.accept_drawn(about, t[at], draws) @ paid[at]
+                for place, one in enumerate(self._rivals):
+                    others[place] += one.accept(abouts[place], t[at]) @ paid[at]
         ends = total - sums.mean() + np.quantile(sums, SHARES)
-        if len(worth) and worth.min() >= 0:
+        if beside is None and len(worth) and worth.min() >= 0:
             ends = np.maximum(ends, -cost)
         held = [*ends, *(others - cost)]
         return float(min(held)), float(max(held))
 
     def shown(self) -> dict:
         told = {"offers": f"{self.scale.low:g} to {self.scale.high:g}"}
-        return told if self.single is None else told | {"one offer to everybody": self.single}
+        told |= {} if self.single is None else {"one offer to everybody": self.single}
+        over = self.facts.get("no_gain")
+        return told | ({"no gain is shown over": listed(over)} if over else {})
 
     def acceptance(self, frame: pd.DataFrame, offers: ArrayLike) -> pd.DataFrame:
         """Chance (n,) that each person accepts an offer, or one each (n,), in the user's units.

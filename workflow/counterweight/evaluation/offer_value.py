@@ -188,6 +188,14 @@ def best_single(t, y, revenue, offers):
     return float(offers[int(np.argmax(earned))])
 
 
+def gain_shown(value, low):
+    """Whether offers bring more than others: the interval of the difference is above 0.
+
+    Without an interval (NaN) a difference above 0 is let pass, since nothing says it is chance.
+    """
+    return low > 0 if np.isfinite(low) else value > 0
+
+
 class DrawnValue(NamedTuple):
     """What offers to everybody earn a person, from answers to offers that were drawn at random.
 

@@ -37,6 +37,10 @@ from counterweight.tables.parquet import as_json, read_facts, replacing
 
 #: Rows without a reward, among those of the highest predictions, below which they are counted.
 FEW_ZEROS = 30
+#: Rows, or users, of the highest predictions below which no interval is told of their ratio: of
+#: fewer it held 1 in 0 (one row), 38 to 66 (two) and 82 to 97 % (eight) of made-up logs with right
+#: predictions, from 12 on in 90 to 98 %.
+FEW_DRAWS = 10
 
 TASK = "prediction_logs"
 OPTIONS = {
@@ -468,13 +472,17 @@ class TopRows:
         The observed over the told sum is an estimate that few rewards carry (`counted_interval`);
         its ends are put together with the error of the rows without one on the log scale, where no
         ratio ends below 0, and turned about (Zou & Donner 2008). The latter are counted, too, where
-        they are few (`_of_few_zeros`). The rows are taken as given.
+        they are few (`_of_few_zeros`). The rows are taken as given. Of fewer independent draws than
+        `FEW_DRAWS` nothing is told but the ratio.
         """
         size = {"rows": self.rows, "nonzero": self.nonzero}
         reward, told = self._reward.sum(), self._told.sum()
         if not (reward > 0 and told > 0):
             return dict.fromkeys(("value", "standard_error", "low", "high")) | size
         share, seen = reward / told, self._reward != 0
+        if np.count_nonzero(self._told) < FEW_DRAWS:
+            ends = dict.fromkeys(("standard_error", "low", "high"))
+            return {"value": float(1 / share)} | ends | size
         influence = (self._reward - share * self._told) / told
         typical = influence[seen].mean()
         further = max(typical, 0.0), max(-typical, 0.0)

@@ -536,9 +536,9 @@ def test_offers_that_were_drawn_at_random_are_told_beside_the_claim():
     first, said = pages.at_random(drawn_records(1.0, False, 0.0))
     assert first is None and "look drawn at random (test of chance p = .2)" in said
     assert "By answers alone the best ones earn 11.00 [10.00, 12.00] where models fitted" in said
-    assert "(21) 10.50 [9.500, 11.50], past ones 8.000" in said
+    assert "(21) 10.50 [9.50, 11.50], past ones 8.000" in said
     right = "expect 12.50 [11.50, 13.50] of the best and 12.00 [11.00, 13.00] of one for all"
-    assert f"{right}, a difference of +0.500 [\N{MINUS SIGN}0.500, +1.50]." in said
+    assert f"{right}, a difference of +0.50 [\N{MINUS SIGN}0.50, 1.50]." in said
     first, said = pages.at_random(drawn_records(1.0, True, 1.0))
     assert first.startswith(
         "One offer of 21 is given to everybody: by cross-fitted answers it earns"

@@ -158,7 +158,82 @@ def test_answers_lead_where_they_refute_the_claim_of_the_model(tmp_path, refuted
 
 def test_an_interval_holds_what_its_ends_are_in_print():
     known = page.Estimate(mean=10.0, low=9.99997, high=10.00003)
-    assert page._ends_of(known, 9.99985) and not page._ends_of(known, 9.99)
+    assert page._in_print(9.99985, known, held=True)[1]
+    assert not page._in_print(9.99, known, held=True)[1]
+
+
+def test_amounts_of_an_interval_have_the_same_decimals():
+    known = page.Estimate(mean=11.414, low=8.8284, high=12.921)
+    assert page._words(known) == "11.41 [8.83, 12.92]"
+    known = page.Estimate(mean=0.2754, low=-1.1, high=1.214)
+    assert page._words(known, 3, sign=True) == "+0.28 [\N{MINUS SIGN}1.10, 1.21]"
+    sums = page.Estimate(mean=98.2, low=90.04, high=120.0)
+    assert page._in_print(98.2, sums, whole=True) == ("98", "[90, 120]")
+
+
+def compared(random, past, single):
+    """Records of what the best offers bring more: differences with ends one off."""
+    names = ("drawn_over_past", ""), ("drawn_gain", "")
+    if not random:
+        names = ("expected_over", "past"), ("expected_over", "single")
+    told = [("expected_revenue", 9.1, "")]
+    for (name, part), value in zip(names, (past, single), strict=True):
+        ends = (("", value), ("_low", value - 1), ("_high", value + 1))
+        told += [(f"{name}{end}", one, part) for end, one in ends]
+    if random:
+        told += [("single_drawn", 15.0, ""), ("offers_random", 1.0, "")]
+        told += [("drawn_doubly_robust", 9.0, "best"), ("drawn_doubly_robust_low", 8.0, "best")]
+        told += [("drawn_doubly_robust_high", 10.0, "best")]
+    return told
+
+
+@pytest.mark.parametrize("random", [True, False])
+@pytest.mark.parametrize(
+    ("past", "single", "over"),
+    [
+        (0.5, 0.25, "past offers or one offer of 15 for all"),
+        (2.0, -0.25, "one offer of 15 for all"),
+        (0.5, 2.0, "past offers"),
+        (2.0, 1.5, ""),
+    ],
+)
+def test_a_gain_that_is_not_shown_leads_and_is_not_advised(tmp_path, random, past, single, over):
+    table = pd.DataFrame({"best_offer": [12.0, 15.0], "best_revenue": 9.1, "revenue": 8.0})
+    write_table(tmp_path / "offers.parquet", table)
+
+    def known(*more):
+        levels = {"metric": "uniform_revenue", "value": 9.0, "part": "12"}
+        levels = [levels, levels | {"value": 9.1, "part": "15"}]
+        made = with_records(numbers(*compared(random, past, single), *more), "delivered", levels)
+        return SimpleNamespace(
+            folder=tmp_path,
+            delivered=(True,),
+            plan={},
+            **{name: getattr(made, name) for name in ("rows", "places", "get", "measured")},
+        )
+
+    said, steps = page.no_gain(known()), [*page.next_steps(known())]
+    if not over:
+        assert said is None and "the offers of the saved model" in steps[0]
+        return
+    sentence, step = said
+    assert sentence.startswith(f"No gain of the best offer for each person over {over} is shown: ")
+    assert ("put right by answers" in sentence) == random
+    assert f"+{past:.2f} [" in sentence or "past" not in over
+    assert steps[0] == step and step.startswith("Do not make each person an offer of their own")
+    assert ("go on as before." in step.lower()) == ("past" in over)
+    assert ("15, or go on" in step or "one offer 15" in step or "everybody 15." in step) == (
+        "15" in over
+    )
+    # Limits have a say of their own.
+    assert page.no_gain(known(("allotted_revenue", 3.0, ""))) is None
+    # One offer for all is held against past ones alone.
+    write_table(tmp_path / "offers.parquet", table.assign(best_offer=15.0))
+    said = page.no_gain(known())
+    assert (said is None) == ("past" not in over)
+    assert said is None or said[0].startswith(
+        "No gain of one offer of 15 to everybody over past offers is shown"
+    )
 
 
 def test_limits_cost_a_share_of_what_the_first_sentence_says_without_them():

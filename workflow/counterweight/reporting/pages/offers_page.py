@@ -25,6 +25,7 @@ from counterweight.reporting.pages.own_offers import (
     at_random,
     in_total,
     next_steps,
+    no_gain,
     optimism,
     pooled_levels,
     requested,
@@ -198,7 +199,8 @@ def answer(numbers):
     paid, totals = in_total(numbers)
     if paid:  # a table of one's own: what its file of offers is expected to bring leads
         limits = (*optimism(numbers), *at_an_end(numbers), *pooled_levels(numbers))
-        texts = (*warnings, paid, first, *limits, *random)
+        unshown = (no_gain(numbers) or ("",))[0]
+        texts = (*warnings, unshown, paid, first, *limits, *random)
     bought = (*bought_of_offers(numbers), *untold(numbers), *planned_of_offers(numbers))
     todo = ()
     if paid:

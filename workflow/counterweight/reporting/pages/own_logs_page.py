@@ -616,7 +616,7 @@ HIGHEST = Sheet(
     _highest,
     first="Predictions",
     note="Mean prediction over mean reward among the rows of the highest predictions; 1 is right. "
-    "Intervals count rewards.",
+    "Intervals count rewards; of fewer than 10 rows, or users, none is told, and nothing follows.",
     best=False,
 )
 RANKED_PAIRS = Sheet(

@@ -7,7 +7,7 @@ random; within limits; in the next experiment.
 import math
 
 from counterweight.delivery.bought_file import LEAST
-from counterweight.evaluation.offer_value import RANDOM_P
+from counterweight.evaluation.offer_value import RANDOM_P, gain_shown
 from counterweight.reporting.blocks import Card
 from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.sheets import Column, Line, Sheet
@@ -42,7 +42,7 @@ def in_total(numbers):
     alone = _refuted(numbers, best)
     known = _drawn(numbers, "allotted_revenue" if limited else "expected_revenue")
     if limited:  # the best offers cannot be had: what is within the limits leads
-        ends = _ends_of(known, of=total)
+        ends = _in_print(table["allotted_revenue"].sum(), known, whole=True)[1]
         sentence = f"Within the limits, {allotted_in_words(table, ends)}"
         sentence += f"; without limits it would be {total(size * best)}"
         if alone:
@@ -56,7 +56,7 @@ def in_total(numbers):
         said, claim = _doubt(numbers, best, known), best
         if alone:  # what answers say leads: the curve of the model is off
             best, past = alone.mean, _drawn(numbers, "drawn_snips", "past").mean
-            said = f" by answers alone to bring {told(best)} {_ends_of(alone)}"
+            said = f" by answers alone to bring {_words(alone)}"
         sentence = (
             f"With {which} a person is expected{said}, and all "
             f"{number(size, 0)} people {total(size * best)}"
@@ -70,15 +70,15 @@ def in_total(numbers):
             "best_revenue are off, and so may be which offers are best"
         )
     where = ", within the limits" if limited else ""
-    ends = "" if limited else _ends_of(_put_right(numbers), best)
+    shown = _in_print(best, _put_right(numbers), held=True)
     if limited or math.isnan(_put_right(numbers).low):
-        ends = _ends_of(known)
+        shown = _in_print(best, known)
     by = ", expected"
     if alone and not limited:
-        ends, by = _ends_of(alone), ", by answers alone"
+        shown, by = _in_print(best, alone), ", by answers alone"
     note = f"{total(size * best)} in all{by}"
     note += "; the interval is by answers" if _interval_put_right(numbers) else ""
-    cards = [Card(f"Revenue a person{where}", told(best), ends, note)]
+    cards = [Card(f"Revenue a person{where}", *shown, note)]
     if priced.all():
         note = f"{total(size * past)} in all{by} with past offers"
         cards.append(Card("With past offers", told(past), "", note))
@@ -92,9 +92,9 @@ def _one_for_all(numbers, size):
     price, known = requested(numbers, "single_drawn"), _drawn(numbers, "drawn_snips", "single")
     if price is not None and not math.isnan(known.low):
         note = f"{total(size * known.mean)} in all, with {_offer(price)} for everybody"
-        yield Card("One offer for all, by answers", amount(known.mean), _ends_of(known), note)
+        yield Card("One offer for all, by answers", *_in_print(known.mean, known), note)
         return
-    levels = {part: requested(numbers, "uniform_revenue", part) for part in level_names(numbers)}
+    levels = _levels(numbers)
     if levels:
         at = max(levels, key=levels.get)
         note = f"{total(size * levels[at])} in all, with {_offer(float(at))} for everybody"
@@ -114,7 +114,7 @@ def _interval_put_right(numbers):
         return False
     best = read_table(path, ["best_revenue"])["best_revenue"].mean()
     best -= requested(numbers, "expected_optimism") or 0.0
-    return bool(_ends_of(known, best)) and not _refuted(numbers, best)
+    return bool(_in_print(best, known, held=True)[1]) and not _refuted(numbers, best)
 
 
 def _refuted(numbers, claimed):
@@ -124,30 +124,100 @@ def _refuted(numbers, claimed):
     """
     alone, right = (_put_right(numbers, how) for how in ("snips", "doubly_robust"))
     known = not any(map(math.isnan, (alone.low, right.low, claimed)))
-    return alone if known and not (_ends_of(alone, claimed) or _ends_of(right, claimed)) else None
+    hold = known and any(_in_print(claimed, one, held=True)[1] for one in (alone, right))
+    return alone if known and not hold else None
 
 
-def _ends_of(known, claimed=None, of=amount):
-    """The interval in print; "" where none is known, or it does not hold what is claimed."""
-    inside = not math.isnan(known.low)
-    if claimed is not None:  # as printed
-        printed = [of(end) for end in (known.low, known.high)] if inside else ()
-        inside = known.low <= claimed <= known.high or of(claimed) in printed
-    return f"[{of(known.low)}, {of(known.high)}]" if inside else ""
+def _in_print(value, known, figures=4, *, held=False, whole=False, sign=False):
+    """An amount and the interval of `known` in print, all with the decimals of the largest.
+
+    The interval is "" where none is known and, if it is to be `held`, where the amount is not
+    within it as printed. `whole` is of sums, of hundreds without decimals.
+    """
+    if math.isnan(known.low):
+        return amount(value, figures, sign), ""
+    numbers = (value, known.low, known.high)
+    places = places_for(numbers, 0, figures)
+    if whole and max(map(abs, numbers)) >= 100:
+        places = 0
+    low, high = (number(one, places) for one in numbers[1:])
+    inside = known.low <= value <= known.high or number(value, places) in (low, high)
+    return number(value, places, sign), f"[{low}, {high}]" if inside or not held else ""
+
+
+def _words(known, figures=4, sign=False):
+    """An Estimate in print, with its interval where one is known."""
+    return " ".join(filter(None, _in_print(known.mean, known, figures, sign=sign)))
 
 
 def _doubt(numbers, claimed, by_model):
     """What a person is expected to bring, with its interval by answers where there is one."""
     known = _put_right(numbers)
     if math.isnan(known.low):
-        ends = _ends_of(by_model)
-        return f" to bring {amount(claimed)}{ends and ' '}{ends} by the model's own claim"
-    ends = _ends_of(known, claimed)
+        return f" to bring {_words(by_model._replace(mean=claimed))} by the model's own claim"
+    value, ends = _in_print(claimed, known, held=True)
     if ends:
-        return f" to bring {amount(claimed)} {ends}"
+        return f" to bring {value} {ends}"
     return (
         f" by the model's own claim to bring {amount(claimed)} (by answers to offers near it "
-        f"{amount(known.mean)} {_ends_of(known)})"
+        f"{_words(known)})"
+    )
+
+
+def _over(numbers, answers):
+    """What the offers that are delivered bring a person more than past ones, and than one for all.
+
+    By `answers` where these check them, else by the model; Estimates, unknown where none is, and
+    the one offer for all.
+    """
+    price = requested(numbers, "single_drawn")
+    if answers:
+        return _drawn(numbers, "drawn_over_past"), _drawn(numbers, "drawn_gain"), price
+    levels = _levels(numbers)
+    price = float(max(levels, key=levels.get)) if levels else math.nan
+    return *(_drawn(numbers, "expected_over", part) for part in ("past", "single")), price
+
+
+def no_gain(numbers):
+    """A sentence on what the offers are not shown to bring more than, and what to do; else None.
+
+    Of limits, and where answers to offers that were drawn have the last word, nothing is said.
+    """
+    path = numbers.folder / "offers.parquet"
+    if _limited(numbers) or not (numbers.delivered[0] and path.exists()):
+        return None
+    answers = not math.isnan(_put_right(numbers).low)
+    past, single, price = _over(numbers, answers)
+    offers = read_table(path, ["best_offer"])["best_offer"]
+    which, made = "the best offer for each person", "make each person an offer of their own"
+    rivals = {"past offers": (past, "go on as before")}
+    if offers.nunique() == 1:
+        which = f"one offer of {_offer(offers.iloc[0])} to everybody"
+        made = f"make everybody {_offer(offers.iloc[0])}"
+    elif single.known:
+        way = f"make everybody {_offer(price)}"
+        if not answers:
+            way = f"make some new people, drawn by chance, the one offer {_offer(price)}, and see "
+            way += "what it brings before all get it: the model alone says so"
+        rivals[f"one offer of {_offer(price)} for all"] = single, way
+    rivals = {
+        name: (one, way)
+        for name, (one, way) in rivals.items()
+        if one.known and not gain_shown(one.mean, one.low)
+    }
+    if not rivals:
+        return None
+    names, gains = [*rivals], [_words(one, 3, sign=True) for one, _ in rivals.values()]
+    by, told = "by the model's own claim", "as far as the model can tell"
+    if answers:
+        by, told = "put right by answers", "as far as the answers can tell"
+    brings = "bring" if "past offers" in rivals else "brings"
+    ways = [way for _, way in reversed(rivals.values())]
+    return (
+        f"No gain of {which} over {' or '.join(names)} is shown: {by}, the difference a person is "
+        f"{listing(gains)}.",
+        f"Do not {made} yet: {told}, {listing(names)} {brings} no less. "
+        f"{capital(', or '.join(ways))}.",
     )
 
 
@@ -231,6 +301,11 @@ def pooled_levels(numbers):
             )
 
 
+def _levels(numbers):
+    """By offer, in print, what it brings a person by the model if everybody gets it."""
+    return {part: requested(numbers, "uniform_revenue", part) for part in level_names(numbers)}
+
+
 def _limited(numbers):
     """Whether offers keep limits together."""
     return requested(numbers, "allotted_revenue") is not None
@@ -254,11 +329,14 @@ def level_names(numbers):
 def next_steps(numbers):
     """What somebody who has these offers does next."""
     new = "new_offers.csv" if numbers.plan.get("new_rows") else "the saved model"
+    unshown = no_gain(numbers)
     if limited := _limited(numbers):
         new = f"the column allotted_offer of {new}" if "csv" in new else f"{new} (allot)"
     flagged = "pass over those that are flagged: nothing like their best offer was tried."
     kept = "which keep the limits among them, " if limited else ""
-    if math.isnan(_put_right(numbers).low):
+    if unshown:
+        yield unshown[1]
+    elif math.isnan(_put_right(numbers).low):
         yield (
             f"Make some new people, drawn by chance, the offers of {new}, {kept}and see what they "
             f"bring before all get them: the model alone says so. And {flagged}"
@@ -292,7 +370,7 @@ def _by_answers(numbers, part):
     known = _drawn(numbers, "drawn_snips", part)
     if math.isnan(known.low):
         return "an unknown amount (nothing like them was offered)"
-    return f"{amount(known.mean)} {_ends_of(known)}"
+    return _words(known)
 
 
 def at_random(numbers):
@@ -313,13 +391,7 @@ def at_random(numbers):
         return
     price, gain = requested(numbers, "single_drawn"), _drawn(numbers, "drawn_gain")
     instead = requested(numbers, "single_instead")
-    more = (
-        ""
-        if math.isnan(gain.mean) or math.isnan(gain.low)
-        else "{} [{}, {}]".format(
-            *(amount(one, 3, True) for one in (gain.mean, gain.low, gain.high))
-        )
-    )
+    more = "" if math.isnan(gain.mean) or math.isnan(gain.low) else _words(gain, 3, sign=True)
     chance = "" if gain.high < 0 else "; it may be chance, and one offer is simpler"
     yield (
         f"One offer of {price:.4g} is given to everybody: by cross-fitted answers it earns "
@@ -349,8 +421,8 @@ def _both_put_right(numbers, gain):
         return ""
     led = " (the interval above)" if _interval_put_right(numbers) else ""
     return (
-        f" Put right by answers, models expect {amount(best.mean)} {_ends_of(best)}{led} of the "
-        f"best and {amount(single.mean)} {_ends_of(single)} of one for all, a difference of {gain}."
+        f" Put right by answers, models expect {_words(best)}{led} of the best and "
+        f"{_words(single)} of one for all, a difference of {gain}."
     )
 
 

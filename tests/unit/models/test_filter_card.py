@@ -136,6 +136,7 @@ def test_what_is_released_is_told_together_where_it_is_several(plain):
     } | {("rows", "value", -1): 50, ("level", "value", -1): 0.9}
     assert "| `accepted` | 0.100 | 0.100 |" in card(plain)
     assert "together" not in card(plain)
+    assert "so `accepted` differs by chance from the shares of the accepted under" in card(plain)
     plain.release = ["accepted", "leaf"]
     assert "| `leaf` | 0.110 | 0.110 |\n| all of them together | 0.090 | 0.090 |" in card(plain)
     assert "`accepted` and `leaf`, and nothing else" in card(plain)

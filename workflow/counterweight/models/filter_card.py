@@ -261,7 +261,12 @@ def _released(saved):
         rows.append((name, _number(value), _number(bound)))
     text = "What is released about a person beside the id tells this much about groups at most:"
     table = _table(("released", "on the held-out rows", "at most, for everybody"), rows)
-    return f"{text}\n\n{table}"
+    drawn = (
+        "Who of the held-out rows is accepted is drawn once for this: so `accepted` differs by "
+        "chance from the shares of the accepted under Balance, which are expected over all draws. "
+        "Being drawn by the leaf, it tells no more than the leaf."
+    )
+    return f"{text}\n\n{table}\n\n{drawn}"
 
 
 def _disclosure(saved):

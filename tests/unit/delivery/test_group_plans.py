@@ -59,6 +59,17 @@ def test_with_everybody_asked_the_bound_is_what_the_leaves_tell():
     assert made.certified is False and made.refused == 0
 
 
+def test_shares_leave_no_room_for_what_known_groups_rule_out():
+    leaf, group = np.repeat([0, 1], 20), np.tile([0, 0, 0, 1], 10)
+    made = answered(leaf, group, np.flatnonzero(np.arange(40) % 20 < 17))
+    for told in (made.before, made.accepted):
+        # Of 34 who answered 26 are of a: at least 26 and at most 32 of all 40 are.
+        assert (
+            26 / 40 - 1e-12 <= told["a"].low < told["a"].value < told["a"].high <= 32 / 40 + 1e-12
+        )
+        assert told["b"].low == pytest.approx(1 - told["a"].high)
+
+
 def test_an_unknown_leaf_may_tell_everything_and_chances_of_a_file_may_differ():
     leaf, group = np.repeat([0, 1], 50), np.tile([0, 1], 50)
     assert answered(leaf, group, range(50)).bound == 1

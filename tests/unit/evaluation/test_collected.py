@@ -298,6 +298,24 @@ def test_intervals_of_small_groups_hold_as_often_as_they_say():
     assert len(held) > 550 and 0.93 <= np.mean(held) <= 0.995
 
 
+@pytest.mark.parametrize("how", ["calibrated", "hajek"])
+def test_a_share_leaves_no_room_for_what_known_labels_rule_out(how):
+    """Of 15 rows 11 were bought, 8 of them 1: the share is 8 of 15 at least, 12 of 15 at most."""
+    p = np.r_[np.full(15, 0.6), np.linspace(0.1, 0.9, 45)]
+    y, mask = np.r_[np.ones(8), np.zeros(7), np.arange(45) % 2], np.arange(60) % 2 == 0
+    mask[:15], chances, group = np.arange(15) < 11, np.full(60, 0.5), np.arange(60) < 15
+    told = y, chances, mask, p, group
+    own = collected_by_group(*told, how=how)[True]
+    assert 8 / 15 <= own.low < own.value < own.high <= 12 / 15
+    # The chances behind the outcomes may be any.
+    wide = collected_by_group(*told, how=how, beyond=True)[True]
+    assert wide.low < 8 / 15 and wide.high > 12 / 15
+    for classes in ([own], collected_by_group(np.ones(60), *told[1:], how=how).values()):
+        assert all(one.low <= one.value <= one.high for one in classes)
+    whole = collected_mean(y[:15], chances[:15] + 0.2, mask[:15], p[:15], how=how)
+    assert 8 / 15 - 1e-12 <= whole.low <= whole.value <= whole.high <= 12 / 15 + 1e-12
+
+
 def test_an_answer_from_one_class_says_what_could_be_unseen():
     y, p, chances, mask = drawn()
     found = collected_mean(0 * y, chances, mask, p)

@@ -43,7 +43,7 @@ from counterweight.labeling.columns import forms_of, types_of
 from counterweight.labeling.sensitive import group_texts
 from counterweight.numerics.checks import pandas_frame
 from counterweight.numerics.coins import own_key
-from counterweight.numerics.estimate import ratio_mean
+from counterweight.numerics.estimate import possible, ratio_mean
 from counterweight.numerics.groups import (
     block_starts,
     disclosure_by_design,
@@ -200,18 +200,23 @@ class GroupAnswers:
         self.certified = None if alpha is None else bool(self.bound <= alpha)
         # The sample of a leaf stands for all of its people.
         weight = weight * (count / np.where(there, total, 1.0))[own]
-        self.before = self._shares(saved, Z[bought], weight)
-        chance = people["probability"][bought]
-        self.accepted = self._shares(saved, Z[bought], weight * chance) if chance.any() else {}
+        chance = people["probability"]
+        self.before = self._shares(saved, Z[bought], weight, 1 / len(leaf))
+        told = saved, Z[bought], weight * chance[bought], chance[bought] / max(chance.sum(), 1e-9)
+        self.accepted = self._shares(*told) if chance[bought].any() else {}
         self.imbalance_before, self.imbalance = (
             imbalance([one.value for one in found.values()], saved.target) if found else np.nan
             for found in (self.before, self.accepted)
         )
 
-    def _shares(self, saved, Z, weight):
-        told = {"level": self.level, "bounds": (0, 1)}
-        pairs = zip(saved.groups, Z.T, strict=True)
-        return {name: ratio_mean(own, weight, **told) for name, own in pairs}
+    def _shares(self, saved, Z, weight, part):
+        """Shares of the groups, within what those can make who are left; `part` is how much each of
+        those who answered is of all these people."""
+        told, made = {"level": self.level, "bounds": (0, 1)}, {}
+        for name, own in zip(saved.groups, Z.T, strict=True):
+            found = ratio_mean(own, weight, **told)
+            made[name] = possible(found, (part * own).sum(), 1 - (part * (1 - own)).sum())
+        return made
 
     def records(self) -> list[dict]:
         """What it says, as metric records."""

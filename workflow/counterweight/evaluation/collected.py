@@ -18,7 +18,7 @@ from counterweight.errors import CounterweightError
 from counterweight.evaluation.metrics import metric_of
 from counterweight.numerics.checks import as_marks
 from counterweight.numerics.designs import fixed_parts
-from counterweight.numerics.estimate import UNBOUNDED, Estimate, mean_interval, shape_of
+from counterweight.numerics.estimate import UNBOUNDED, Estimate, mean_interval, possible, shape_of
 from counterweight.numerics.linear import expit, logit
 from counterweight.numerics.ranking import placements
 
@@ -50,6 +50,7 @@ class Bought(NamedTuple):
     stratum: np.ndarray
     design: str
     rows: int
+    beyond: bool
 
     @property
     def bounds(self):
@@ -117,7 +118,7 @@ def bought_rows(
     if stratum is not None:
         place = np.unique(np.asarray(stratum).astype(str)[at], return_inverse=True)[1]
     aside = np.zeros(len(pi)) if beyond else pi
-    return Bought(y, 1 / pi, aside, at, predicted, binary, place, design, rows)
+    return Bought(y, 1 / pi, aside, at, predicted, binary, place, design, rows, beyond)
 
 
 def collected_mean(
@@ -178,7 +179,8 @@ def collected_mean(
     -------
     Estimate
         Interval by `mean_interval` from the rows' influences. Where all labels bought are of one
-        class it says how many unseen ones of the other there could be.
+        class it says how many unseen ones of the other there could be. Of a class "hajek" and
+        "calibrated" without folds stay within what the rows that were not bought can still make.
 
     References
     ----------
@@ -202,15 +204,16 @@ def collected_mean(
         value = told.predicted.mean() + w @ left / n
         return _told(told, value, w * left / n, level, centred=False)
     if told.binary and np.ptp(y) == 0:
-        return _one_class(told, float(y[0]), level)
+        return _possible(told, _one_class(told, float(y[0]), level))
     if how == "hajek":
         mean = w @ y / w.sum()
-        return _told(told, mean, w * (y - mean) / w.sum(), level)
+        return _possible(told, _told(told, mean, w * (y - mean) / w.sum(), level))
     if how == "ppi":
         value, influence = _power_tuned(told, power)
         return _told(told, value, influence, level)
     value, influence = _assisted(told, assisting_model(told, group, folds))
-    return _told(told, value, influence, level, centred=folds is not None)
+    found = _told(told, value, influence, level, centred=folds is not None)
+    return _possible(told, found) if folds is None else found
 
 
 def collected_by_group(
@@ -256,7 +259,8 @@ def collected_by_group(
             found[key] = _nothing(int(rows[k]), level)
             continue
         if told.binary and np.ptp(y[mine]) == 0:
-            found[key] = _one_class(told, float(y[mine][0]), level, mine)
+            one = _one_class(told, float(y[mine][0]), level, mine)
+            found[key] = _possible(told, one, mine, int((place == k).sum()))
             continue
         share = np.where(mine, w, 0.0) / w[mine].sum()
         # The mean goes by all that is left, so that with every label bought it is the truth; its
@@ -265,7 +269,8 @@ def collected_by_group(
         value = float(expected[place == k].mean()) + mean
         expected_variance = float(((1 - told.pi) * share**2) @ noise)
         influence = share * (left - mean)
-        found[key] = _told(told, value, influence, level, mine, variance=expected_variance)
+        one = _told(told, value, influence, level, mine, variance=expected_variance)
+        found[key] = _possible(told, one, mine, int((place == k).sum()))
     return found
 
 
@@ -644,6 +649,17 @@ def _one_class(told, value, level, mine=None):
     unseen = 0.0 if (pi == 1).all() else 1 - ((1 - level) / 2) ** (1 / effective)
     low, high = max(value - unseen, 0.0), min(value + unseen, 1.0)
     return Estimate(value, 0.0, low, high, len(w), effective, float(w.max()), level)
+
+
+def _possible(told, found, mine=slice(None), rows=None):
+    """An `Estimate` of a share, within what labels leave possible among all rows or so many.
+
+    Chances behind outcomes have no such limits.
+    """
+    if not told.binary or told.beyond:
+        return found
+    y, rows = told.outcome[mine], told.rows if rows is None else rows
+    return possible(found, y.sum() / rows, 1 - (1 - y).sum() / rows)
 
 
 def _nothing(rows, level):

@@ -400,6 +400,12 @@ def within_range(low, high, value, bounds):
     return max(low, min(bounds[0], value)), min(high, max(bounds[1], value))
 
 
+def possible(found, least, most):
+    """An `Estimate` whose value and ends stay between two numbers."""
+    ends = {name: getattr(found, name) for name in ("value", "low", "high")}
+    return replace(found, **{name: float(np.clip(end, least, most)) for name, end in ends.items()})
+
+
 def anytime_interval(value, standard_error, draws, at, level=0.95):
     """An interval that may be looked at after every row: an asymptotic confidence sequence.
 

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import yaml
 from counterweight.errors import CounterweightError
@@ -148,6 +149,14 @@ def test_slopes_of_named_features_add_to_what_is_given():
     met = TiltedClassifier(delta={"by": "rate", "rate": 0.25, "slopes": {"b": -0.3}})
     met.fit(X, y, X_unlabeled=U, names=["a", "b"])
     assert met.predict_proba(U, "unlabeled")[:, 1].mean() == pytest.approx(0.25)
+    # Columns of a frame have their names, those of an array their places.
+    framed = TiltedClassifier(delta=model.delta)
+    framed.fit(
+        pd.DataFrame(X, columns=["a", "b"]), y, X_unlabeled=pd.DataFrame(U, columns=["a", "b"])
+    )
+    np.testing.assert_array_equal(framed.slopes_, [0, -0.3])
+    placed = TiltedClassifier(delta={"by": "fixed", "value": 0.5, "slopes": {1: -0.3}})
+    np.testing.assert_array_equal(placed.fit(X, y, X_unlabeled=U).slopes_, [0, -0.3])
     with pytest.raises(CounterweightError, match="names c, which is no feature; features: a, b"):
         TiltedClassifier(delta={"by": "fixed", "value": 0.5, "slopes": {"c": 1.0}}).fit(
             X, y, X_unlabeled=U, names=["a", "b"]

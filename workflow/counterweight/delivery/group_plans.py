@@ -31,7 +31,7 @@ from counterweight.delivery.label_plans import (
     PlannedRows,
     asked_so_far,
     budgets_about,
-    check_positive,
+    check_numbers,
     fitting,
     planned,
     rows_to_label,
@@ -357,8 +357,7 @@ class GroupPlan(ShownPlan):
         self, saved: object, frame: pd.DataFrame, *, key: object = None, **collect: object
     ) -> None:
         collect = fitting(collect, UNFIT, "a filter")
-        for name in ("budget", "batches"):
-            check_positive(name, collect[name])
+        check_numbers(collect)
         if collect["budget"] is None:
             raise CounterweightError("collect goes by budget, how many groups to ask for: give it.")
         key = key_of_filter(key)

@@ -39,6 +39,7 @@ from counterweight.evaluation.collected import (
 )
 from counterweight.evaluation.refutation import refusal_bounds, refuted
 from counterweight.labeling.columns import free_name
+from counterweight.numerics.checks import check_positive
 from counterweight.numerics.coins import canonical_ids, key_of_plan
 from counterweight.numerics.designs import (
     expected_half_width,
@@ -463,9 +464,9 @@ def asked_to_explore(explore, binary):
             "strata as explore.by, or give one share."
         )
     for one in shares.values() if isinstance(shares, dict) else [shares]:
-        check_positive("share", one, "explore", 1)
+        check_positive("explore.share", one, 1)
     for name, most in (("monthly", np.inf), ("months", 60)):
-        check_positive(name, told[name], "explore", most)
+        check_positive(f"explore.{name}", told[name], most)
     return told | {"months": int(told["months"])}
 
 
@@ -509,8 +510,7 @@ class LabelPlan(ShownPlan):
             raise CounterweightError(
                 "collect goes by budget or by half_width: give one of the two."
             )
-        for name in ("budget", "half_width", "floor"):
-            check_positive(name, self.collect[name])
+        check_numbers(self.collect)
         self.person, self.outcome = saved.facts["id"], saved.facts["outcome"]
         if not self.person:
             raise CounterweightError(
@@ -690,9 +690,7 @@ def fitting(collect, unfit, whom):
     return DEFAULTS | collect
 
 
-def check_positive(name, value, key="collect", most=np.inf):
-    """Refuse what is no number above 0, and up to `most`, where one may be given."""
-    right = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    if value is not None and not (right and np.isfinite(value) and 0 < value <= most):
-        upto = f" and up to {most:g}" if np.isfinite(most) else ""
-        raise CounterweightError(f"{key}.{name} is {value!r}: give a number above 0{upto}.")
+def check_numbers(collect):
+    """Refuse numbers of a plan that cannot be, as the schema of a config does."""
+    for name, most in {"budget": np.inf, "half_width": np.inf, "floor": 1, "batches": 20}.items():
+        check_positive(f"collect.{name}", collect[name], most, whole=name == "batches")

@@ -31,7 +31,7 @@ from counterweight.delivery.label_plans import (
     DEFAULTS,
     PlannedRows,
     asked_so_far,
-    check_positive,
+    check_numbers,
     digest_of,
     fitting,
     planned,
@@ -321,8 +321,7 @@ class OfferPlan(ShownPlan):
             raise CounterweightError(
                 "collect goes by budget or by half_width: give one of the two."
             )
-        for name in ("budget", "half_width", "floor", "batches"):
-            check_positive(name, collect[name])
+        check_numbers(collect)
         person = saved.facts["id"]
         if not person:
             raise CounterweightError(

@@ -275,7 +275,7 @@ class TiltedClassifier(BinaryClassifier):
             Hidden labels, of which an oracle takes the rate.
         rng : numpy.random.Generator, optional
         names : sequence of str, optional
-            Of the features, for slopes; else "0", "1" ...
+            Of the features, for slopes; else the columns of a frame, or "0", "1" ...
         categories : Layout, optional
             Features that are categories, for classifiers that take them as such.
         """
@@ -288,7 +288,7 @@ class TiltedClassifier(BinaryClassifier):
             )
         U, y = checked_new_rows(U, X.shape[1]), checked_labels(y, len(X))
         asked = self._asked(y_unlabeled)
-        names = [str(j) for j in range(X.shape[1])] if names is None else list(names)
+        names = [str(one) for one in (range(X.shape[1]) if names is None else names)]
         self.slopes_ = _slopes(asked.pop("slopes", None), names)
         told = {"rng": rng, "count": self.folds, "categories": categories}
         self.base_ = Calibrated(self.classifier).fit(X, y, sample_weight, **told)
@@ -428,6 +428,7 @@ def _slopes(given, names):
     """Slopes by feature, (d,), or None."""
     if not given:
         return None
+    given = {str(name): slope for name, slope in given.items()}
     unknown = [name for name in given if name not in names]
     if unknown:
         raise CounterweightError(

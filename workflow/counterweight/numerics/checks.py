@@ -351,6 +351,15 @@ def _asked(node):
     return ", or ".join(asked)
 
 
+def check_positive(name, value, most=np.inf, whole=False):
+    """Refuse what is no number above 0, and up to `most`, where one may be given."""
+    right = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    right = right and np.isfinite(value) and 0 < value <= most and not (whole and value % 1)
+    if value is not None and not right:
+        upto, what = f" and up to {most:g}" * bool(most < np.inf), "whole " * whole
+        raise CounterweightError(f"{name} is {value!r}: give a {what}number above 0{upto}.")
+
+
 def with_columns(frame, made):
     """A frame with further columns, or others in the place of its own, by any name.
 

@@ -298,6 +298,8 @@ def _checking(method, learning):
             if first:
                 self._labels = None
                 vars(self).pop("feature_names_in_", None)
+                if "names" in signature.parameters and given.get("names") is None:
+                    given["names"] = labels_of(X)
             self._receive(given, signature.parameters, learning, first)
             answer = method(*bound.args, **bound.kwargs)
             if first and X is not None:

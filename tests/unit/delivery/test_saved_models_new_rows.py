@@ -113,6 +113,8 @@ def test_blank_lines_are_told_and_odd_cells_refused(tmp_path, caplog):
     for column in ("income", "town"):
         with pytest.raises(CounterweightError, match=f"'{column}'.*neither numbers nor text"):
             encoded(frame.assign(**{column: [["a"], ["b"], ["c"]]}), known)
+    with pytest.raises(CounterweightError, match="row 1, counted from 0, has 'much', unlike most"):
+        encoded(frame.assign(income=np.array([1.5, "much", 3], object)), known)
     with pytest.raises(CounterweightError, match="type list: give a data frame"):
         encoded([1, 2], known)
     twice = frame[[*frame.columns, "income"]]

@@ -488,10 +488,22 @@ def arrow_values(where, name, values):
     except (pa.ArrowException, ValueError, TypeError) as error:
         told = getattr(values, "type", None) or getattr(values, "dtype", "mixed")
         raise CounterweightError(
-            f"{where}: the column {name!r} is neither numbers nor text ({told}): write it as "
-            "numbers or text, or put it under columns.ignore."
+            f"{where}: the column {name!r} is neither numbers nor text ({told}{_odd(values)}): "
+            "write it as numbers or text, or put it under columns.ignore."
         ) from error
     return values
+
+
+def _odd(values):
+    """The first value of another kind than most, for a sentence; "" where all are of one."""
+    own = values.to_pylist() if hasattr(values, "to_pylist") else list(values)
+    there = [(at, one) for at, one in enumerate(own) if str(one) not in ("None", "nan", "<NA>")]
+    kinds = [float if isinstance(one, (int, float, np.number)) else type(one) for _, one in there]
+    if len({*kinds}) < 2:
+        return ""
+    most = max(dict.fromkeys(kinds), key=kinds.count)
+    at, one = next(pair for pair, kind in zip(there, kinds, strict=True) if kind is not most)
+    return f"; row {at}, counted from 0, has {str(one)[:40]!r}, unlike most"
 
 
 def as_days(values):

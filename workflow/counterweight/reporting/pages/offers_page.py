@@ -199,8 +199,9 @@ def answer(numbers):
     paid, totals = in_total(numbers)
     if paid:  # a table of one's own: what its file of offers is expected to bring leads
         limits = (*optimism(numbers), *at_an_end(numbers), *pooled_levels(numbers))
-        unshown = (no_gain(numbers) or ("",))[0]
-        texts = (*warnings, unshown, paid, first, *limits, *random)
+        unshown = no_gain(numbers)
+        lead = f"{unshown[0]} {paid}" if unshown else paid
+        texts = (*warnings, lead, first, *limits, *random)
     bought = (*bought_of_offers(numbers), *untold(numbers), *planned_of_offers(numbers))
     todo = ()
     if paid:

@@ -197,3 +197,14 @@ def test_of_many_that_could_be_the_outcome_those_with_two_values_and_most_blanks
     asked = [line.split(", ")[0] for line in lines if line.startswith("# outcome: {column")]
     assert asked == [f"# outcome: {{column: {name}" for name in ('"Left?"', "e", "d", "c")]
     assert "#   or b, coded, of two classes and with blanks, too" in lines
+
+
+def test_the_last_of_two_words_may_be_the_outcome_too(tmp_path):
+    rng = np.random.default_rng(7)
+    sex, old = rng.choice(["M", "F"], 300), rng.choice(["y", "n"], 300)
+    frame = pd.DataFrame({"sex": sex, "age": rng.integers(20, 60, 300), "hired before": old})
+    frame["good"] = rng.choice(["good", "bad"], 300)
+    text = begun(tmp_path, frame)
+    assert "# outcome: {column: hired before, positive: yes}   # has no blanks" in text
+    assert "# outcome: {column: good, positive: bad, negative: good}   # or the other way" in text
+    assert "# outcome: {column: sex" not in text

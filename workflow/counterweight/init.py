@@ -75,11 +75,12 @@ def beginning(path):
     )
     answers = _answers(table.frame, report)
     # What is to be foretold stands behind what foretells it, most often.
-    said = [_outcome(fact, table.frame[fact.column]) for fact in answers[-1:]]
+    proposed = answers[-1:] + _two_words(report, behind=answers[-1:])
+    said = [_outcome(fact, table.frame[fact.column]) for fact in proposed]
     asked = [f"# outcome: {one}   # has no blanks: for promises, below" for one in said]
     blank = _outcomes(table, report)
     asked = blank or asked or ["# outcome: {column: default, positive: 1}"]
-    outcome = None if blank or not said else answers[-1].column
+    outcome = None if blank or not said else proposed[0].column
     lines = [_line(fact) for fact in report[:MOST]]
     if len(report) > MOST:
         lines.append(f"#   and {len(report) - MOST} more")
@@ -93,6 +94,14 @@ def _answers(frame, report):
     numbers = (fact for fact in report if fact.type in ("number", "boolean"))
     full = (fact for fact in numbers if fact.use == "feature" and not fact.missing)
     return [fact for fact in full if set(frame[fact.column]) == {0, 1}]
+
+
+def _two_words(report, behind):
+    """The last column of two words without blanks, in a list, if it stands behind some columns."""
+    at = max(map(report.index, behind), default=-1)
+    later = (fact for fact in report[at + 1 :] if fact.type == "text" and fact.use == "feature")
+    sure = (fact for fact in later if not fact.missing and not fact.doubt)
+    return [fact for fact in sure if fact.distinct == 2][-1:]
 
 
 def _parts(frame, report, answers, outcome):

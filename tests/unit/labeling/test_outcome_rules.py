@@ -99,6 +99,7 @@ def test_a_number_stays_a_number():
         ({"y": np.arange(ROWS) - 9.0}, {"most": 900}, "is of numbers from 0 up, and the outcome"),
         ({}, {"column": "word", "positive": "good", "most": 1}, "is a class: leave most out"),
         ({}, {"column": "word", "positive": "ugly"}, "No row has 'ugly' in the column 'word'"),
+        ({}, {"column": "word", "positive": "GOOD"}, "; did you mean 'good'? Correct the value"),
         ({"word": pd.Series(list("abcd") * 50).astype("str")}, {"column": "word"}, "4 classes"),
     ],
 )

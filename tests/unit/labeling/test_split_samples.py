@@ -110,7 +110,7 @@ def test_the_draw_is_even():
             "the group or data set d: the data set has no column 'agee'; did you mean age?",
         ),
         ({"column": "zzz", "value": 60}, "no column 'zzz'; it has row, age, x73"),
-        ({"column": "x73", "value": 2}, "none of 2000 rows meets the condition x73 = 2"),
+        ({"column": "x73", "value": 2}, "none of 2,000 rows meets the condition x73 = 2"),
         ({"column": "sex", "value": 1}, "the column holds text, e.g. "),
         ({"column": "age", "at_least": 200}, "age >= 200 (it runs from 17 to 90)"),
         (

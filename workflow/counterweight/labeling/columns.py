@@ -13,6 +13,7 @@ from pandas.api.types import is_numeric_dtype
 from counterweight.errors import CounterweightError, listed
 from counterweight.fragments import Option
 from counterweight.plan.components import columns_by_role
+from counterweight.plan.mistakes import nearest
 from counterweight.tables.formats import TRUTHS
 from counterweight.tables.parquet import read_table
 
@@ -47,8 +48,8 @@ def holds(frame, types, column, value):
         if types.get(column) == "boolean":
             seen = [{"0": "no", "1": "yes"}[value] for value in seen]
         raise CounterweightError(
-            f"No row has {value!r} in the column {column!r}, whose values are {listed(seen, 8)}: "
-            "correct the value in the config."
+            f"No row has {value!r} in the column {column!r}, whose values are {listed(seen, 8)}"
+            f"{nearest(value, seen) or '.'} Correct the value in the config."
         )
     return found
 

@@ -144,7 +144,7 @@ def sample_masks(frame, spec, rng, place="the group or data set "):
         mask = condition_mask(frame, condition, where)
         if not mask.any():
             raise CounterweightError(
-                f"{where}: none of {len(frame)} rows meets the condition "
+                f"{where}: none of {len(frame):,} rows meets the condition "
                 f"{condition_in_words(condition)}{_seen(frame, condition)}: correct it, or leave "
                 "it out."
             )

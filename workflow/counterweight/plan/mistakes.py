@@ -50,9 +50,9 @@ def where_in(path):
 
 def nearest(word, allowed):
     """A hint at the allowed word that comes closest to `word`; "" where none does."""
-    word = str(word)[:LONGEST_NAME]
-    close = difflib.get_close_matches(word, [str(item) for item in allowed], n=1, cutoff=0.5)
-    return f"; did you mean {close[0]!r}?" if close else ""
+    word, known = str(word)[:LONGEST_NAME].lower(), {str(item).lower(): item for item in allowed}
+    close = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
+    return f"; did you mean {str(known[close[0]])!r}?" if close else ""
 
 
 def choices(word, allowed, others="others"):

@@ -285,7 +285,9 @@ def main(files):
         print(error, file=sys.stderr)
         return 1
     studies = plan["studies"]
-    print(f"The config holds together. {len(studies)} to run: {listed(studies)}.")
+    read = any(plan["datasets"][one["dataset"]]["source"] == "own" for one in studies.values())
+    told = " The values in a table of your own are read by the run." if read else ""
+    print(f"The config holds together. {len(studies)} to run: {listed(studies)}.{told}")
     return 0
 
 

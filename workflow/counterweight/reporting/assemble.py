@@ -309,7 +309,9 @@ def assemble_what_is_there(shown, chains, claims_files, results):
             made, known, _ = family_pages(shown, family, metrics, papers, results, failures, folder)
             pages += made
             findings[family] = list(known.values())
-        above, _, _ = index_pages(shown, metrics, papers, findings, failures, declared)
+        # Of one study its page tells what failed.
+        told = failures if len(shown["studies"]) > 1 else ()
+        above, _, _ = index_pages(shown, metrics, papers, findings, told, declared)
     target = results / blocks.PARTIAL
     write_whole(above, pages, _site(shown, metrics), target)
 

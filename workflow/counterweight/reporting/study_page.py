@@ -249,9 +249,8 @@ def study_page(page, numbers, context):
         for sheet in (*sheets, *details, *(part for part in trust if isinstance(part, Sheet)))
         for column in given(sheet.columns, numbers)
     }
-    answer = page.answer(numbers) or Answer(
-        "Nothing was measured: see what failed." if context.failures else "Nothing was measured."
-    )
+    nothing = f"Nothing was measured{': see what failed' * bool(context.failures)}."
+    answer = page.answer(numbers) or Answer(nothing)
     if context.answer:
         points = _points_of(numbers, context.levels) or answer.points
         more = (answer.sentence, *answer.more)
@@ -311,8 +310,9 @@ def study_page(page, numbers, context):
         banner=context.banner,
         lead=question,
     )
-    chart = small_chart(answer.points)
-    return made, blocks.Finding(plan["title"], context.path, question, answer.sentence, chart)
+    failed, chart = context.failures and answer.sentence == nothing, small_chart(answer.points)
+    told = "Failed: see its page." if failed else answer.sentence
+    return made, blocks.Finding(plan["title"], context.path, question, told, chart)
 
 
 #: Sentences on trust that stand open on the page of a table of one's own.

@@ -385,6 +385,12 @@ def test_a_saved_model_shows_itself_in_a_notebook(folder, study, words):
     assert ElementTree.fromstring(text).tag == "table"
     saved.facts["title"] = "<b>&"
     assert "&lt;b&gt;&amp;" in saved._repr_html_()
+    line = repr(saved)
+    assert line.startswith(f"{type(saved).__name__}(") and "\n" not in line
+    assert len(line) < 250 and " object at " not in line and "_" not in line, line
+    # Of pages, not of configs and files; a threshold only where something is decided.
+    assert not re.search("general|offer_logistic|split_tree|stacked", text + line)
+    assert ("yes from" in text) == bool(getattr(saved, "binary", False))
 
 
 CLASSIFIERS = [("applicants", "default", "income"), ("candidates", "did well", "test")]

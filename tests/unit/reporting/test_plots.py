@@ -51,7 +51,8 @@ def test_long_names_leave_room_for_what_is_drawn():
     names = [f"{asked} {place}" for place in ("Nord-Ost", "Übersee")]
     made = pd.DataFrame({"column": names, "level": "", "before": [0.4, 0.3], "after": 0.01})
     short = rows(plots.love_plot(made))
-    assert max(map(len, short)) <= 36 and short[0].endswith("Nord-Ost") and len({*short}) == 2
+    lines = [line for name in short for line in name.split("\n")]
+    assert max(map(len, lines)) <= 36 and short[0].endswith("Nord-Ost") and len({*short}) == 2
 
 
 def test_a_love_plot_has_the_largest_differences_first_before_and_after():
@@ -195,6 +196,13 @@ def test_revenue_is_the_price_times_who_accepts():
     assert len(x) == 41 and y == pytest.approx(2 * x * (0.5 - x / 20))
     assert ax.lines[1].get_xdata() == pytest.approx([5, 5])
     assert ax.get_title(loc="left") == "One offer to all: most at 5, accepted by 25 %"
+    # Of a grid there are no other offers.
+    saved.facts = {"offer": {"grid": [9, 4, 8]}}
+    ax = plots.price_revenue(saved, frame)
+    assert ax.lines[0].get_xdata().tolist() == [4, 8, 9]
+    assert ax.get_title(loc="left") == "One offer to all: most at 4, accepted by 30 %"
+    saved.facts = {"offer": {"grid": None}}
+    assert len(plots.price_revenue(saved, frame).lines[0].get_xdata()) == 41
 
 
 def test_groups_stand_where_they_are_among_the_accepted():
@@ -218,11 +226,14 @@ def test_groups_stand_where_they_are_among_the_accepted():
     # Rows that did not fit it are told of where there are any, as on the page.
     held = {("share_before", "value", 0): 0.68, ("share_before", "value", 1): 0.32}
     held |= {("share_after", "value", 0): 0.66, ("share_after", "value", 1): 0.34}
+    held |= {("share_after", "low", 1): 0.31, ("share_after", "high", 1): 0.38}
     held |= {("acceptance_rate", "value", -1): 0.72, ("disclosivity", "value", -1): 0.231}
     told = Told(**vars(saved) | {"held": held})
     ax = plots.accepted_shares(told)
     assert [x for _, x in dots(ax, "o")] == pytest.approx([68, 66, 32, 34])
     assert ax.get_title(loc="left") == "72 % of held-out rows are accepted"
+    intervals = [line.get_segments()[0][:, 0] for line in ax.collections]
+    assert [ends.tolist() for ends in intervals] == [pytest.approx([31, 38])]
     assert ", 0.231 on held-out rows" in plots.leaf_shifts(told).get_title(loc="left")
     ax = plots.leaf_shifts(saved, 0.15)
     assert [x for _, x in dots(ax, "o")] == pytest.approx([0.2, -0.2, -0.2, 0.2])
@@ -239,6 +250,10 @@ def test_promises_stand_at_what_they_exceed():
     assert dots(ax, "o") == [(0, -0.02), (0, 0.01), (1, -0.1), (1, -0.05)]
     assert rows(ax) == ["recall of a", "positive rate of b"]
     assert ax.get_title(loc="left") == "1 of 2 promises kept by decisions"
+    # A long promise is whole, in two lines.
+    told[0]["promise"] = "coverage(women) >= 0.8 * coverage(men)"
+    names = rows(plots.promised_rates(Told(promises=told)))
+    assert names[0].split("\n") == ["coverage(women) >= 0.8 *", "coverage(men)"]
 
 
 def test_budgets_are_drawn_as_they_are_expected():

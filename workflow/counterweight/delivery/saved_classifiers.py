@@ -187,12 +187,6 @@ class SavedClassifier(SavedPredictor):
         kept = {f"promise {k}": one for k, one in enumerate(self.kept(), start=1)}
         return ({"certificate": told} if told else {}) | kept
 
-    def __repr__(self):
-        return (
-            f"SavedClassifier({self.facts['model']} by {listed([*self.encoder.columns_], 8)}; "
-            f"fitted to {self.facts['labeled']} labels)"
-        )
-
 
 def _groups_of(saved, frame, first):
     """The groups of new rows as data sets."""

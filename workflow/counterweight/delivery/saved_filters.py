@@ -72,7 +72,7 @@ ENDS, ROOM = 0.005, 1.0
 MOST_UNLIKE = 0.5
 
 
-@dataclass
+@dataclass(repr=False)
 class SavedFilter(SavedModel):
     """A filter with all that is needed to apply it and to say what it discloses.
 
@@ -109,7 +109,7 @@ class SavedFilter(SavedModel):
         by a column of texts how many of its features hold. Empty in files of 1.0.0.
     """
 
-    KIND = "filter"
+    KIND, MADE_BY = "filter", "selector"
 
     facts: dict
     encoder: TabularEncoder

@@ -55,8 +55,8 @@ class SavedValues(SavedModel):
         super().__init__(facts, dict(arrays))
         self.question = LogQuestion(facts)
 
-    def shown(self) -> dict:
-        return {"policies": listed([*self.facts["policies"]], 8)}
+    def _shown(self):
+        return super()._shown() | {"policies": listed([*self.facts["policies"]], 8)}
 
     def values(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Value of each policy by a log, as a data frame of `VALUES`; first the policy that made

@@ -21,6 +21,7 @@ from counterweight.labeling.column_statistics import number_column
 from counterweight.labeling.encoding import Feature, TabularEncoder, fitted_encoder
 from counterweight.numerics.checks import pandas_frame, with_columns
 from counterweight.plan.components import reference
+from counterweight.plan.methods import label_of
 from counterweight.tables.formats import NO_TEXT, PLAIN_FORM
 from counterweight.tables.saved_form import read_saved, saved_file, write_saved, writing_answers
 
@@ -43,18 +44,7 @@ MOVED, OUTSIDE = 0.5, 0.01
 MOST_TOLD = 5
 PEOPLE = "The table of people"
 #: Facts that a notebook shows, where they are there.
-SHOWN = (
-    "study",
-    "title",
-    "outcome",
-    "target",
-    "model",
-    "method",
-    "selector",
-    "setting",
-    "threshold",
-)
-SHOWN += ("id", "rows", "labeled")
+SHOWN = ("study", "title", "outcome", "setting", "id", "rows", "labeled")
 
 
 class SavedModel:
@@ -113,14 +103,37 @@ class SavedModel:
             if key.startswith(start)
         }
 
-    def _repr_html_(self):
-        """What a notebook shows: what it answers, of what it was fitted, what else it holds."""
+    #: Kind of component that it is made by, which is named among its facts; "" where these have
+    #: the label.
+    MADE_BY = "model"
+
+    def _made_by(self):
+        """What it is made by, in the words of pages; "" of what nothing was fitted for."""
+        name, options = self.facts.get(self.MADE_BY), self.facts.get("options") or {}
+        plain = {one: options[one] for one in options if np.isscalar(options[one])}
+        return label_of(self.MADE_BY, name, plain) if name else self.facts.get("method", "")
+
+    def _shown(self):
+        """The facts that it shows in a line, and in a notebook first."""
         told = {name: self.facts[name] for name in SHOWN if name in self.facts}
         told = {name: one for name, one in told.items() if one != "" and np.isscalar(one)}
         if told.get("title") == told.get("study"):
             told.pop("title", None)
+        told |= {"method": made} if (made := self._made_by()) else {}
         if hasattr(self, "encoder"):
             told["by"] = listed([*self.encoder.columns_], 8)
+        if getattr(self, "binary", False):
+            told["yes from"] = self.facts["threshold"]
+        return told
+
+    def __repr__(self):
+        plain = (one if isinstance(one, str) else f"{one:.10g}" for one in self._shown().values())
+        told = ", ".join(map(" ".join, zip(self._shown(), plain, strict=True)))
+        return f"{type(self).__name__}({told})"
+
+    def _repr_html_(self):
+        """What a notebook shows: what it answers, of what it was fitted, what else it holds."""
+        told = self._shown()
         for name, (percent, *ends) in (self.facts.get("answers") or {}).items():
             told[name] = in_brackets(*np.array(ends, float), percent)  # null is NaN
         return html_facts(type(self).__name__, told | self.shown())

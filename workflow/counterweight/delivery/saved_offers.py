@@ -289,7 +289,8 @@ class SavedOffers(SavedModel):
         return float(min(held)), float(max(held))
 
     def shown(self) -> dict:
-        told = {"offers": f"{self.scale.low:g} to {self.scale.high:g}"}
+        column, scale = self.facts["offer"]["column"], self.scale
+        told = {"offers": f"{column} from {scale.low:g} to {scale.high:g}"}
         told |= {} if self.single is None else {"one offer to everybody": self.single}
         over = self.facts.get("no_gain")
         return told | ({"no gain is shown over": listed(over)} if over else {})
@@ -626,14 +627,6 @@ class SavedOffers(SavedModel):
         if self.single is not None:
             say(code == 0, f"one {column} for all: it earned more than the model's")
         return supported, np.array(texts, object)[code]
-
-    def __repr__(self):
-        offer = self.facts["offer"]
-        return (
-            f"SavedOffers({self.facts['model']} {self.facts['setting']}: {offer['column']} from "
-            f"{offer['low']:g} to {offer['high']:g}, by {listed([*self.encoder.columns_], 8)}; "
-            f"fitted to {self.facts['rows']} answers)"
-        )
 
 
 def _texts(encoder):

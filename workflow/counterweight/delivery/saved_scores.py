@@ -59,7 +59,7 @@ def _stored_model(facts, arrays):
     return EncodedModel.from_arrays(facts["model"], facts.get("options", {}), *told)
 
 
-@dataclass
+@dataclass(repr=False)
 class SavedScores(SavedPredictor):
     """Estimates of an outcome for rows of a table, with how far to trust each.
 
@@ -83,7 +83,7 @@ class SavedScores(SavedPredictor):
         Ids of rows whose outcome is known, of which nobody asks what resembles them.
     """
 
-    KIND = "scores"
+    KIND, MADE_BY = "scores", ""
 
     facts: dict
     encoder: TabularEncoder

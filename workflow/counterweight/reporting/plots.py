@@ -6,6 +6,7 @@ dark page. `ax` draws into Axes of one's own.
 
 from __future__ import annotations
 
+from textwrap import fill
 from types import SimpleNamespace
 
 import matplotlib
@@ -28,7 +29,7 @@ from counterweight.tables.parquet import setting_options
 BALANCED = 0.1
 _CLEAR = ("axes.facecolor", "figure.facecolor", "savefig.facecolor")
 _DOT = {"markersize": 5.5}
-#: Letters of a row's name, which leave room for what is drawn.
+#: Letters of a line of a row's name, which leave room for what is drawn; a name has two lines.
 _LONGEST = 36
 
 
@@ -44,7 +45,8 @@ class _Drawn:
 
         self.look.__enter__()
         if self.ax is None:
-            size = (6.4, 1.1 + 0.3 * len(self.rows) if len(self.rows) else 3.4)
+            row = 0.4 if any(len(str(one)) > _LONGEST for one in self.rows) else 0.3
+            size = (6.4, 1.1 + row * len(self.rows) if len(self.rows) else 3.4)
             _, self.ax = pyplot.subplots(figsize=size, layout="constrained")
         self.canvas = SimpleNamespace(points=[], keys={}, told=None)
         self.panel = forms.Panel(self.canvas, self.ax, self.title, self.x, True)
@@ -53,7 +55,8 @@ class _Drawn:
         self.ax.set_axisbelow(True)
         if len(self.rows):
             self.panel.items = [str(row) for row in self.rows]
-            names = told_apart(self.panel.items, _LONGEST, end=14)
+            names = told_apart(self.panel.items, 2 * _LONGEST, end=14)
+            names = [fill(name, _LONGEST, break_long_words=False) for name in names]
             self.ax.set_yticks(range(len(self.rows)), names)
             self.ax.set_ylim(len(self.rows) - 0.4, -0.6)
             self.ax.tick_params(axis="y", length=0)
@@ -383,7 +386,8 @@ def price_revenue(
     frame : pandas.DataFrame
         The people.
     offers : array (m,), optional
-        Offers to draw, in the users' unit; by default 41 over the range of the fit.
+        Offers to draw, in the users' unit; by default those of the grid, the only ones that can
+        be made, or, where there is none, 41 over the range of the fit.
     ax : matplotlib.axes.Axes, optional
 
     Returns
@@ -403,6 +407,8 @@ def price_revenue(
     """
     _given(saved, ("scale", "acceptance"), "Revenue by price", "a SavedOffers")
     scale = saved.scale
+    if offers is None:
+        offers = getattr(saved, "facts", {}).get("offer", {}).get("grid")
     offers = (
         np.linspace(scale.low, scale.high, 41)
         if offers is None
@@ -422,7 +428,8 @@ def accepted_shares(saved: object, *, ax: Axes | None = None) -> Axes:
     """Shares of groups among all, among those whom a filter accepts, and what it aims at.
 
     Of the rows that did not fit it, as its page and card; of those of the fit, on which they are
-    further apart than among new people, only where it tells no others, and the axis says so.
+    further apart than among new people, only where it tells no others, and the axis says so. Lines
+    are 95 % intervals, of held-out rows.
 
     Parameters
     ----------
@@ -454,20 +461,24 @@ def accepted_shares(saved: object, *, ax: Axes | None = None) -> Axes:
         raise CounterweightError("The filter accepts nobody, so that no share can be drawn.")
     rate, whose, shares = taken.sum(), "rows of the fit", [saved.base, taken @ saved.shares]
     shares[1] = shares[1] / rate
+    dots = [[100 * one for one in those] for those in shares]
     if held := getattr(saved, "held", {}):
         # Of groups that may not be told there are none.
         told = [
-            [held.get((name, "value", k), np.nan) for k in range(len(saved.groups))]
+            [
+                [100 * held.get((name, end, k), np.nan) for end in ("value", "low", "high")]
+                for k in range(len(saved.groups))
+            ]
             for name in ("share_before", "share_after")
         ]
         if np.isfinite(told).any():
-            rate, whose, shares = held["acceptance_rate", "value", -1], "held-out rows", told
+            rate, whose = held["acceptance_rate", "value", -1], "held-out rows"
+            dots = [[(mean, 0, low, high) for mean, low, high in those] for those in told]
     title = f"{100 * rate:.3g} % of {whose} are accepted"
     with _Drawn(ax, title, f"% of the {whose}", rows=saved.groups) as panel:
-        for row, (base, made, aim) in enumerate(zip(*shares, saved.target, strict=True)):
-            panel.link(row, [100 * base, 100 * made])
-            panel.dot(row, "among all", 100 * base, forms.BOUND, key=True, **_DOT)
-            panel.dot(row, "among the accepted", 100 * made, forms.MAIN, key=True, **_DOT)
+        for row, (base, made, aim) in enumerate(zip(*dots, saved.target, strict=True)):
+            panel.dot(row - 0.14, "among all", base, forms.BOUND, key=True, **_DOT)
+            panel.dot(row + 0.14, "among the accepted", made, forms.MAIN, key=True, **_DOT)
             panel.dot(
                 row, "aim", 100 * aim, forms.Look(forms.INK, "|", "none"), key=True, markersize=11
             )
@@ -508,7 +519,7 @@ def leaf_shifts(saved: object, alpha: float | None = None, *, ax: Axes | None = 
     found = getattr(saved, "held", {}).get(("disclosivity", "value", -1))
     title += f", {found:.3g} on held-out rows" if found is not None else ""
     title += f", with a limit of {alpha:g}" if alpha else ""
-    label = "Share in a leaf less share among all, rows of the fit"
+    label = "Share in a leaf less share among all, rows of the fit (0.1 is 10 points)"
     with _Drawn(ax, title, label, rows=saved.groups) as panel:
         for row, own in enumerate(shifts.T):
             for value in own:
@@ -546,7 +557,8 @@ def promised_rates(saved: object, *, ax: Axes | None = None) -> Axes:
     kept = sum(one["excess_decided"] <= 1e-6 for one in told)
     names = [one["promise"] for one in told]
     title = f"{kept} of {len(told)} promises kept by decisions"
-    with _Drawn(ax, title, "Beyond the bound, on the rows of the fit", rows=names) as panel:
+    label = "Beyond the bound, on the rows of the fit (0.01 is a point)"
+    with _Drawn(ax, title, label, rows=names) as panel:
         panel.upright(0.0, forms.Look(forms.RED, "", forms.DASHED), "the bound")
         for row, one in enumerate(told):
             panel.dot(row, "by chances", one["excess"], forms.BOUND, key=True, **_DOT)

@@ -678,6 +678,7 @@ def test_what_is_wanted_in_the_report_stands_first(shown, report, asked, least):
         (words_asked.DOCS, 30),
         (words_asked.STRANGERS, 59),
         (words_asked.FRESH, 30),
+        (words_asked.EXAMINED, 9),
         (words_asked.DOCS_MISSPELT, 6),
     ],
 )

@@ -312,8 +312,16 @@ def test_of_other_tables_each_answer_is_told_and_a_share_of_people_in_percent():
     ("best", "loss", "told"),
     [
         ((0.25, 0.75), (0.5, 0.6), ": it is what is delivered."),
-        ((0.75, 0.25), (0.5, 0.6), "in 2; its mean loss is 0.1000 larger."),
-        ((0.75, 0.25), (0.65, 0.6), "in 2; its mean loss is 0.0500 smaller."),
+        (
+            (0.75, 0.25),
+            (0.5, 0.6),
+            "in 2. Over all copies its mean loss is 0.1000 larger than that of Svm.",
+        ),
+        (
+            (0.75, 0.25),
+            (0.65, 0.6),
+            "in 2. Over all copies its mean loss is 0.0500 smaller than that of Svm.",
+        ),
     ],
 )
 def test_the_best_method_on_copies_stands_beside_the_delivered_one(best, loss, told):

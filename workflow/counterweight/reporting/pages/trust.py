@@ -301,7 +301,8 @@ def by_columns(numbers, target):
     )
     yield (
         f"A hidden column as strong as {column}, the strongest that is seen, would mean "
-        f"Γ = {_factor(gamma)}, and an answer anywhere from {shown.told(*ends)}. Beyond what the "
+        f"Γ = {_factor(gamma)}, and an answer anywhere from {shown.told(*ends)}, sampling error "
+        "not counted. Beyond what the "
         f"other columns say, {column} changes the odds of having no outcome by a factor of up to "
         f"{_factor(selection)}, those of the outcome by up to {_factor(outcome)}, in 95 % of all "
         "pairs of rows."
@@ -496,8 +497,9 @@ def best_methods(numbers):
         else:
             share, gap = known[delivered][0], known[delivered][1] - known[first][1]
             yield (
-                f"{text}, and {delivered}, which is delivered, in {round(share * copies)}; its "
-                f"mean loss is {number(abs(gap), 4)} {'larger' if gap > 0 else 'smaller'}."
+                f"{text}, and {delivered}, which is delivered, in {round(share * copies)}. Over all "
+                f"copies its mean loss is {number(abs(gap), 4)} "
+                f"{'larger' if gap > 0 else 'smaller'} than that of {first}."
             )
 
 

@@ -497,8 +497,8 @@ def best_methods(numbers):
         else:
             share, gap = known[delivered][0], known[delivered][1] - known[first][1]
             yield (
-                f"{text}, and {delivered}, which is delivered, in {round(share * copies)}. Over all "
-                f"copies its mean loss is {number(abs(gap), 4)} "
+                f"{text}, and {delivered}, which is delivered, in {round(share * copies)}. Over "
+                f"all copies its mean loss is {number(abs(gap), 4)} "
                 f"{'larger' if gap > 0 else 'smaller'} than that of {first}."
             )
 

@@ -314,6 +314,13 @@ def test_one_offer_for_all_is_the_same_one_by_answers_where_past_offers_were_ran
     (card,) = page._one_for_all(with_records(numbers(*drawn), "delivered", levels), 100)
     assert card.label.endswith("by answers") and "with 10 for everybody" in card.note
     assert (card.value, card.interval) == ("20.20", "[19.00, 21.00]")
+    # Where others keep limits, that this one keeps none is in its name.
+    for records in (levels, []):
+        told = with_records(numbers(*([] if records else drawn)), "delivered", levels)
+        (card,) = page._one_for_all(told, 100, ", without the limits")
+        assert card.label.endswith(
+            ("by the model" if records else "by answers") + ", without the limits"
+        )
 
 
 def test_offers_of_which_answers_tell_nothing_are_named_on_the_page():

@@ -83,22 +83,25 @@ def in_total(numbers):
         note = f"{total(size * past)} in all{by} with past offers"
         cards.append(Card("With past offers", told(past), "", note))
     if not (alone and requested(numbers, "single_instead")):  # else it leads
-        cards += _one_for_all(numbers, size)
+        cards += _one_for_all(numbers, size, ", without the limits" if limited else "")
     return f"{sentence}.", cards
 
 
-def _one_for_all(numbers, size):
-    """The card of the best offer to everybody: by answers where past offers were random."""
+def _one_for_all(numbers, size, free=""):
+    """The card of the best offer to everybody: by answers where past offers were random.
+
+    `free` says that it keeps no limits, where others keep some.
+    """
     price, known = requested(numbers, "single_drawn"), _drawn(numbers, "drawn_snips", "single")
     if price is not None and not math.isnan(known.low):
         note = f"{total(size * known.mean)} in all, with {_offer(price)} for everybody"
-        yield Card("One offer for all, by answers", *_in_print(known.mean, known), note)
+        yield Card(f"One offer for all, by answers{free}", *_in_print(known.mean, known), note)
         return
     levels = _levels(numbers)
     if levels:
         at = max(levels, key=levels.get)
         note = f"{total(size * levels[at])} in all, with {_offer(float(at))} for everybody"
-        yield Card("One offer for all, by the model", amount(levels[at]), "", note)
+        yield Card(f"One offer for all, by the model{free}", amount(levels[at]), "", note)
 
 
 def _put_right(numbers, how="doubly_robust"):

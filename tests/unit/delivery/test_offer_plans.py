@@ -180,7 +180,7 @@ def test_offers_of_which_nothing_is_told_are_named_with_the_reason():
     assert sum(found.counts.values()) - found.counts["best"] == found.answers
     assert found.left_out.keys() | found.revenue.keys() == counts.keys()
     assert not found.left_out.keys() & found.revenue.keys()
-    assert found.left_out["8"] == "no chance of it for 1.0% of the people"
+    assert found.left_out["8"] == "no chance of it for 1.0 % of the people"
     few = {name: count for name, count in counts.items() if count < 10 and name != "8"}
     assert few and found.left_out == {"8": found.left_out["8"]} | {
         name: f"{count:.0f} answers, and 10 are needed" for name, count in few.items()

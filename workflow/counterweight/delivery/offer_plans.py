@@ -202,7 +202,7 @@ class TriedAnswers:
         count = self.counts[name] = int(same.sum())
         if never > 0:
             self._never[name] = float(never)
-            self.left_out[name] = f"no chance of it for {never:.1%} of the people"
+            self.left_out[name] = f"no chance of it for {100 * never:.1f} % of the people"
         elif count < LEAST:
             self.left_out[name] = f"{count} answers, and {LEAST} are needed"
         return name not in self.left_out

@@ -546,8 +546,8 @@ def _off(weight, rate):
             f"policy's probabilities are not those of the logged actions{rate}"
         )
     return "outside", (
-        f"the weights average {weight:.3g}, so some {1 - weight:.0%} of what the policy does is "
-        f"not in the log (or the propensities are too high{rate})"
+        f"the weights average {weight:.3g}, so some {100 * (1 - weight):.0f} % of what the "
+        f"policy does is not in the log (or the propensities are too high{rate})"
     )
 
 
@@ -584,7 +584,7 @@ def _few(sums, policy, estimator, clusters, crowded):
         told = few_users(clusters) or what == "rewards" and rewards < FEW_REWARDS
         if clusters and draws < FEW_REWARDS and least and not told:
             said.append(f"{what} that count as {draws:.0f} users")
-        said += [f"one {one} is {share:.1%} of the {what}"] if share > LARGE_SHARE else []
+        said += [f"one {one} is {100 * share:.1f} % of the {what}"] if share > LARGE_SHARE else []
     said += [f"a few {many} make the error"] if crowded else []
     if not said:
         return ""

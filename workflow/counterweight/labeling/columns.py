@@ -13,7 +13,6 @@ from pandas.api.types import is_numeric_dtype
 from counterweight.errors import CounterweightError, listed
 from counterweight.fragments import Option
 from counterweight.plan.components import columns_by_role
-from counterweight.plan.mistakes import nearest
 from counterweight.tables.formats import TRUTHS
 from counterweight.tables.parquet import read_table
 
@@ -47,9 +46,12 @@ def holds(frame, types, column, value):
         seen = sorted(values.dropna().astype(str).unique())[:20]
         if types.get(column) == "boolean":
             seen = [{"0": "no", "1": "yes"}[value] for value in seen]
+        known = {one.lower(): one for one in seen}
+        near = difflib.get_close_matches(str(value).lower(), known, 1)
+        hint = f"; did you mean {known[near[0]]!r}? Correct" if near else ": correct"
         raise CounterweightError(
             f"No row has {value!r} in the column {column!r}, whose values are {listed(seen, 8)}"
-            f"{nearest(value, seen) or '.'} Correct the value in the config."
+            f"{hint} the value in the config."
         )
     return found
 

@@ -7,6 +7,7 @@ learned is saved with the model, and new rows are typed and encoded by it.
 from __future__ import annotations
 
 import logging
+import string
 import sys
 from pathlib import Path
 from typing import Self
@@ -20,8 +21,7 @@ from counterweight.errors import CounterweightError, html_facts, in_brackets, in
 from counterweight.labeling.column_statistics import number_column
 from counterweight.labeling.encoding import Feature, TabularEncoder, fitted_encoder
 from counterweight.numerics.checks import pandas_frame, with_columns
-from counterweight.plan.components import reference
-from counterweight.plan.methods import label_of
+from counterweight.plan.components import declared, reference
 from counterweight.tables.formats import NO_TEXT, PLAIN_FORM
 from counterweight.tables.saved_form import read_saved, saved_file, write_saved, writing_answers
 
@@ -110,8 +110,13 @@ class SavedModel:
     def _made_by(self):
         """What it is made by, in the words of pages; "" of what nothing was fitted for."""
         name, options = self.facts.get(self.MADE_BY), self.facts.get("options") or {}
-        plain = {one: options[one] for one in options if np.isscalar(options[one])}
-        return label_of(self.MADE_BY, name, plain) if name else self.facts.get("method", "")
+        if not name:
+            return self.facts.get("method", "")
+        words = name.replace("_", " ")
+        label = declared(self.MADE_BY, name, "LABEL", words[:1].upper() + words[1:])
+        fields = {part for _, part, _, _ in string.Formatter().parse(label) if part}
+        told = {part: options.get(part) for part in fields}
+        return label.format(**{k: one if np.isscalar(one) else k for k, one in told.items()})
 
     def _shown(self):
         """The facts that it shows in a line, and in a notebook first."""

@@ -392,13 +392,6 @@ def _label(kind, name, options, base, further=(), swept=()):
     return f"{label} ({', '.join(apart)})" if apart else label
 
 
-def label_of(kind, name, options=None):
-    """Label of a component that is told by itself, with the options that are not its defaults."""
-    told = {option: value for option, value in (options or {}).items() if value is not None}
-    defaults = options_of(kind, name, {})
-    return _label(kind, name, {one: told[one] for one in told if one in defaults}, defaults)
-
-
 def in_print(option, value, labels):
     """The value of an option in print: by its label, else ``option = value``."""
     known, name = labels.get(option, {}), option.replace("_", " ")

@@ -7,6 +7,7 @@ import pytest
 import report_rates as rates
 from counterweight.evaluation.rates import RULES
 from counterweight.numerics.rates.language import parse_constraint, parse_expression
+from counterweight.reporting.charts.rates_figures import draw_kept
 from counterweight.reporting.numbers import Estimate, StudyNumbers
 from counterweight.reporting.pages import promises_page
 from counterweight.reporting.pages.promises_page import (
@@ -299,6 +300,9 @@ def test_the_error_told_of_a_delivered_rule_is_its_own_where_rows_judged_it(cert
     numbers, _ = delivered(**known)
     found = PAGE.answer(numbers)
     assert found.sentence.endswith("; its error is 37.8 % on the rows that judged it.")
+    held = "1 of 2 promises shown kept"
+    title = f"By test rows of the splits alone {held}" if certified else f"{held} on rows that were"
+    assert draw_kept(numbers).title.startswith(title)
     # That of the splits, whose fits are others, is told as theirs.
     splits = found.more[1] if certified else found.sentence
     assert "they err in 20.1 % [19.9, 20.3] of the test rows" in splits

@@ -112,8 +112,12 @@ class SavedModel:
         name, options = self.facts.get(self.MADE_BY), self.facts.get("options") or {}
         if not name:
             return self.facts.get("method", "")
-        words = name.replace("_", " ")
-        label = declared(self.MADE_BY, name, "LABEL", words[:1].upper() + words[1:])
+        words = name.replace("_", " ").capitalize()
+        label = (
+            declared("selector", name, "LABEL", words)
+            if self.MADE_BY == "selector"
+            else declared("model", name, "LABEL", words)
+        )
         fields = {part for _, part, _, _ in string.Formatter().parse(label) if part}
         told = {part: options.get(part) for part in fields}
         return label.format(**{k: one if np.isscalar(one) else k for k, one in told.items()})

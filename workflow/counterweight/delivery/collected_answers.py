@@ -79,7 +79,8 @@ class CollectedAnswers:
             plan = read_table(job.input.plan)
         if plan is not None and not self.collect:
             # Who is decided by chance has the chances of the file, of whatever plan that was.
-            plan = file.check_explored(plan)
+            file.check_explored(plan)
+            plan = None
         if plan is not None and self.collect["by"]:
             self.group = plan["group"].to_numpy(dtype=object).astype(str)
         asked = asked_of(file, fit.data.rows[self.blank], plan)

@@ -136,9 +136,11 @@ class SavedModel:
         return told
 
     def __repr__(self):
-        plain = (one if isinstance(one, str) else f"{one:.10g}" for one in self._shown().values())
-        told = ", ".join(map(" ".join, zip(self._shown(), plain, strict=True)))
-        return f"{type(self).__name__}({told})"
+        told = (
+            f"{name} {one if isinstance(one, str) else f'{one:.10g}'}"
+            for name, one in self._shown().items()
+        )
+        return f"{type(self).__name__}({', '.join(told)})"
 
     def _repr_html_(self):
         """What a notebook shows: what it answers, of what it was fitted, what else it holds."""

@@ -120,10 +120,8 @@ class TabularEncoder:
                 facts.append(CategoryColumn(column, "text", 0, levels, (0,) * len(levels), rare, 0))
         encoder = cls(max_width=None)
         encoder._laid_out(facts, 0, made)
-        encoder.few_, encoder.notes_ = (
-            {one.column: one.pooled for one in facts if one.column in few},
-            [],
-        )
+        encoder.few_ = {one.column: one.pooled for one in facts if one.column in few}
+        encoder.notes_ = []
         return encoder
 
     def _learnt(self, facts, rows, taken=()):

@@ -53,8 +53,8 @@ def planned(numbers, what="the rate or mean of the rows without an outcome", lab
     ends = [_half(numbers, "planned", _PLAN, _BLANK, variable=end) for end in ENDS]
     if expected:
         right = "if what is foretold of them is right on average, " if all(ends) else ""
-        text += f": {right}{what} is then expected to be known to ±{expected}, whoever had "
-        text += "one before"
+        text += f": {right}{what} is then expected to be known to ±{expected}"
+        text += ", whoever had one before"
     wrong = _half(numbers, "expected", _PLAN, _BLANK, part=f"{budget:g}", variable="wrong")
     if all(ends):
         text += (

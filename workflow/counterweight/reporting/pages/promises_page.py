@@ -343,14 +343,13 @@ def promise_answer(numbers, main):
         shown = f"{kept} of {len(texts)} kept by estimates ({'; '.join(shown)})"
         how += [f"Test rows of the splits, each with a fit of its own, have {shown}{price}."]
     else:
+        level = percent(_delivered(numbers, "confidence"), 0)
+        open_ = f"; the delivered model is not certified at {level}{judged}" if how else ""
         said = (
             f"By its decisions {inline(numbers, main)} keeps {kept} of "
             f"{count(len(texts), 'promise')} by the estimates of test rows, and {shown}"
-            f"{price}."
+            f"{price}{open_}."
         )
-        if how:
-            level = percent(_delivered(numbers, "confidence"), 0)
-            said = f"{said[:-1]}; the delivered model is not certified at {level}{judged}."
         how = how or _undecided(numbers, main, new)
     own = [f"On the rows of its fit it keeps {fit} of {len(texts)}."] if fit < len(texts) else []
     if len(requested := _requested(numbers, main)) != len(texts):

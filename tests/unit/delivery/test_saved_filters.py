@@ -412,6 +412,15 @@ def test_a_raw_frame_is_read_as_the_table_was(tmp_path):
     np.testing.assert_array_equal(
         saved.accept(some.astype({"person": str}), key)["accepted"], released["accepted"]
     )
+    # Codes of one length get their zeros back.
+    saved.types["person"] = ("text", {"digits": 6})
+    ids = [f"{at:06d}" for at in range(len(some))]
+    whole, short = some.assign(person=ids), some.assign(person=[one.lstrip("0") for one in ids])
+    short.iloc[0, short.columns.get_loc("person")] = "0"
+    for told in (short, some.assign(person=np.arange(len(some)))):
+        np.testing.assert_array_equal(
+            saved.accept(told, key)["accepted"], saved.accept(whole, key)["accepted"]
+        )
     # A reader of pandas alone, too: it takes milliseconds a person.
     script = Path(__file__).resolve().parents[3] / "examples" / "read_filter.py"
     pd.read_csv(tmp_path / "own.csv", dtype=str).head(400).to_csv(tmp_path / "few.csv", index=False)

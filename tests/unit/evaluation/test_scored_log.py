@@ -318,6 +318,11 @@ def test_chances_that_left_none_to_what_came_are_counted(tmp_path):
     frame.loc[zeros[:3], "fine"] = 1.0
     made = merged(tmp_path, frame, asked(), [250])
     assert made["columns"]["fine"]["impossible"] == 10
+    # In per cent a 1 is no certainty.
+    frame["fine"] = 100 * frame["fine"]
+    frame.loc[zeros[:3], "fine"] = 1.0
+    made = merged(tmp_path, frame, asked(), [250])["columns"]["fine"]
+    assert made["outside"] and not made["impossible"]
 
 
 def test_ratios_of_signed_numbers_have_intervals_of_either_sign(tmp_path):

@@ -262,13 +262,16 @@ class SavedFilter(SavedModel):
         known = {name: told for name, told in self.types.items() if name in self.encoder.columns_}
         if not known or not {*known} <= columns or not len(frame):
             return frame  # told by `encoded`
-        kind, _ = self.types.get(person, ("", {}))
-        if kind == "text" and person in columns and pd.api.types.is_numeric_dtype(frame[person]):
-            raise CounterweightError(
-                f"The column {person!r} of the candidates holds numbers, and texts in the table of "
-                'the fit: "007" is another person than 7. Read it as text, as in '
-                f"pd.read_csv(path, dtype={{{person!r}: str}})."
-            )
+        kind, form = self.types.get(person, ("", {}))
+        if kind == "text" and person in columns:
+            if "digits" in form:
+                known[person] = kind, form
+            elif pd.api.types.is_numeric_dtype(frame[person]):
+                raise CounterweightError(
+                    f"The column {person!r} of the candidates holds numbers, and texts in the "
+                    'table of the fit: "007" is another person than 7. Read it as text, as in '
+                    f"pd.read_csv(path, dtype={{{person!r}: str}})."
+                )
         types, forms = ({name: told[k] for name, told in known.items()} for k in (0, 1))
         made = typed_like("The table of candidates", frame, types, needed=[*types], forms=forms)
         return with_columns(frame, {name: made[name].to_numpy() for name in types})

@@ -125,12 +125,12 @@ class ScoredLog:
 
         ``rows``, ``nonzero``, ``clusters`` (about how many users; 0 without), ``again`` (rows that
         share their id with others, the standard error of that, all rows), ``binary``, ``columns``
-        (by predictions: ``least``, ``most``, how many lie ``outside`` 0 to 1, and of how many that
-        are 0 or 1 the other came, ``impossible``), ``estimates`` and ``differences``: lists of
-        dicts by ``predictions``, ``other`` (of differences), ``metric``, ``top`` (the share of the
-        rows looked at, those of the highest predictions), ``value``, ``standard_error``, ``low``,
-        ``high``, ``rows`` and ``nonzero`` of them. Differences are of all rows. Rows that together
-        are no log that can be judged are refused.
+        (by predictions: ``least``, ``most``, how many lie ``outside`` 0 to 1, and, where none does,
+        of how many that are 0 or 1 the other came, ``impossible``), ``estimates`` and
+        ``differences``: lists of dicts by ``predictions``, ``other`` (of differences), ``metric``,
+        ``top`` (the share of the rows looked at, those of the highest predictions), ``value``,
+        ``standard_error``, ``low``, ``high``, ``rows`` and ``nonzero`` of them. Differences are of
+        all rows. Rows that together are no log that can be judged are refused.
         """
         counts = [read_facts(path) for path in files]
         problems = LogProblems(self._roles, self.facts["labeling"]["rows_before"])
@@ -149,7 +149,8 @@ class ScoredLog:
             rows, chances = in_order(files, place, CLUSTERS, offsets), not one["outside"]
             known[name] = _measured(rows, binary, chances, tops)
             known[name]["signed"] = min(least, one["least"]) < 0
-            columns[name] = one
+            # Of what is no chance a 1 is no certainty.
+            columns[name] = one if chances else one | {"impossible": 0}
             if binary and one["least"] == one["most"]:
                 known[name]["measures"]["auc"] = 0.5, *np.zeros((2, CLUSTERS))
         users = int((next(iter(known.values()))["filled"]).sum())

@@ -232,7 +232,7 @@ def alike(cell, kind, form, said=False):
     if codes := form.pop("missing", ()):
         cell, _ = cell.blanked(codes)
     if kind == "text":
-        return cell.texts() if cell.words is not None else _codes(cell, form.get("digits"))
+        return _codes(cell, form.get("digits"))
     if cell.empty:
         missing = pa.nulls(len(cell.values), pa.int64())
         return as_integers(missing) if kind == "boolean" else as_floats(missing)
@@ -407,20 +407,24 @@ def _zeros_lost(cell):
 
 
 def _codes(cell, digits):
-    """Values as text; of codes with leading zeros, of `digits` each, numbers have lost these.
+    """Values as text; of codes with leading zeros, of `digits` each, shorter ones have lost these.
 
     With 0 digits codes differ in length, and numbers are refused; None: no such codes.
     """
-    texts, is_, kind = as_text(cell.values), pa.types, cell.values.type
-    if digits is None or not (is_.is_integer(kind) or is_.is_floating(kind)):
+    texts, is_ = as_text(cell.values) if cell.words is None else cell.texts(), pa.types
+    if digits is None:
         return texts
-    if not digits:
+    if digits:
+        return texts.where(
+            ~texts.str.isdecimal().fillna(False).astype(bool), texts.str.zfill(digits)
+        )
+    if is_.is_integer(cell.values.type) or is_.is_floating(cell.values.type):
         raise CounterweightError(
             f"{cell.where}: the column {cell.name!r} holds numbers where the fit had codes with "
             f"leading zeros, which are lost: read it as text, as by dtype={{{cell.name!r}: str}} "
             "of pandas.read_csv."
         )
-    return texts.str.zfill(digits)
+    return texts
 
 
 def _typed_alike(cell, kind, form):

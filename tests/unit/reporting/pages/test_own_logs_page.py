@@ -288,6 +288,10 @@ def test_of_predictions_that_rank_alike_the_one_with_less_loss_is_first():
     )
     assert [line.source for line in page.ranked(clear)] == ["b", "a"]
     assert page.ranking_answer(clear).sentence.endswith("worse than A.")
+    # What is no chance has no loss, and stands behind chances that rank as well.
+    ranks = predicted(0.6, chance=(0.0, 0.0))
+    alike = numbers(AUC, ranks=ranks, chance=column(0.6, 0.25, 0.01))
+    assert [line.source for line in page.ranked(alike)] == ["chance", "ranks"]
 
 
 @pytest.mark.parametrize(("most", "said"), [(94.1, True), (2.0, True), (177.0, False)])

@@ -413,8 +413,8 @@ PAGE = StudyPage(
 def ranked(numbers):
     """Lines of methods by the first measure, the best first; none where nothing was measured.
 
-    Where ranks do not tell the first ones apart, that with less log loss is first; where a measure
-    says not which is better, that which is delivered.
+    Where ranks do not tell the first ones apart, that with less log loss is first, and chances are
+    before what is none; where a measure says not which is better, that which is delivered.
     """
     metric = numbers.headline
     known = {name: numbers.get(name, metric) for name in numbers.sources} if metric else {}
@@ -423,12 +423,16 @@ def ranked(numbers):
     names = sorted(known, key=lambda name: sign * known[name])
     if metric and not numbers.measure(metric).better:
         names = sorted(known, key=lambda name: name != numbers.delivered[0])
-    # Of those that rank as well as the first the one whose loss is less, where that is certain.
+    # Of those that rank as well as the first the one whose loss is less, where that is certain, or
+    # where the first has none since it is no chance.
     less = [
         name
         for name in (names[1:] if metric == "auc" else ())
         if _as_good(_gap(numbers, names[0], name, metric))
-        and _gap(numbers, name, names[0], _LOSS).high < 0
+        and numbers.get(name, _LOSS).known
+        and not (
+            numbers.get(names[0], _LOSS).known and _gap(numbers, name, names[0], _LOSS).high >= 0
+        )
     ]
     if less:
         best = min(less, key=lambda name: numbers.get(name, _LOSS).mean)

@@ -214,6 +214,24 @@ def test_before_a_label_is_bought_a_range_is_told_and_after_it_a_number(answer, 
     assert ("from ±2.60 points to ±7.10 points may come of it" in said) == bool(ends)
 
 
+@pytest.mark.parametrize("plain", [3.9, 4.8])
+def test_a_plan_for_groups_has_a_line_for_each_and_says_what_it_costs_of_all(answer, plain):
+    made = labels_to_buy()
+    at = {"part": "200", "variable": "plain", "target": "unlabeled"}
+    made.append({"metric": "expected_points", "value": plain} | at)
+    for name, value in (("labels_planned", 76.0), ("planned_points", 9.3)):
+        made.append({"metric": name, "value": value, "part": "north", "target": "unlabeled"})
+    records = rated(0.318, 0.29, 0.35, "unlabeled") + swept("unlabeled")
+    (said,) = [
+        text
+        for text in answer("unlabeled", records, collect=made).more
+        if text.startswith("It is drawn for each group of collect.by")
+    ]
+    assert (
+        "a simple sample of as many labels tells of all these rows as well as ±3.90" in said
+    ) == (plain < 4.4)
+
+
 @pytest.mark.parametrize(("auc", "doubted"), [(0.51, True), (0.4, True), (0.53, False)])
 def test_answers_no_better_than_one_for_all_are_warned_of_beside_the_first_sentence(
     answer, auc, doubted

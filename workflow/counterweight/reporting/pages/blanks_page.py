@@ -27,7 +27,7 @@ from counterweight.reporting.pages.trust import (
     rehearsed,
     swept_of,
 )
-from counterweight.reporting.sheets import Column, Points, Sheet, each_method, in_words, told
+from counterweight.reporting.sheets import Column, Line, Points, Sheet, each_method, in_words, told
 from counterweight.reporting.study_page import Answer, StudyPage, doubt_of_all, doubt_of_single
 from counterweight.reporting.wording import (
     as_written,
@@ -87,6 +87,7 @@ def answer(numbers):
         "" if people.unsupported else _methods_apart(people),
         *rehearsed(numbers),
         *planned(numbers),
+        *_planned_for_groups(numbers),
         *explored(numbers),
     )
     rest = (
@@ -125,6 +126,55 @@ def _by_bought(numbers, people, quality, known):
     )
     answer = bought_answer(numbers, people, more, tuple(_headline_cards(people, [])))
     return replace(answer, files=about)
+
+
+def _planned_groups(numbers):
+    """Groups that a plan of labels is drawn for, a line each."""
+    for name in numbers.places("part", "collect", "labels_planned", "unlabeled"):
+        if name:
+            yield Line("collect", str(name), {"part": name})
+
+
+def _planned_columns(numbers):
+    yield Column("labels_planned", target="unlabeled", show="mean")
+    for kind in ("points", "half_width"):
+        if numbers.measured(f"planned_{kind}", "unlabeled"):
+            yield Column(f"planned_{kind}", target="unlabeled", show="mean")
+
+
+def _planned_for_groups(numbers):
+    """That a plan is drawn for groups, and what that costs of what it tells of all."""
+    if not [*_planned_groups(numbers)]:
+        return
+    text = f"It is drawn for each group of collect.by: see “{_PLANNED_BY_GROUP.caption}”"
+    budget = numbers.get("collect", "labels_budget", "unlabeled").mean
+    for kind in ("points", "half_width"):
+        told, plain = (
+            numbers.get("collect", f"{which}_{kind}", "unlabeled", **place).mean
+            for which, place in (
+                ("planned", {}),
+                ("expected", {"part": f"{budget:g}", "variable": "plain"}),
+            )
+        )
+        if plain < told:
+            unit = " points" * (kind == "points")
+            text += (
+                f". That has a price: a simple sample of as many labels tells of all these rows as "
+                f"well as ±{number(plain, places_for([plain], 1))}{unit}; leave collect.by out where "
+                "groups are not asked for"
+            )
+    yield f"{text}."
+
+
+#: What a plan that is drawn for groups is expected to tell of each.
+_PLANNED_BY_GROUP = Sheet(
+    "Labels to buy, by group",
+    _planned_groups,
+    _planned_columns,
+    first="Group",
+    note="Half of a 95 % interval, if estimates are right on average.",
+    best=False,
+)
 
 
 def _todo(numbers, doubt):
@@ -607,6 +657,7 @@ PAGE = StudyPage(
             ],
             _columns(*QUALITIES, "mean_error"),
         ),
+        _PLANNED_BY_GROUP,
         BY_GROUP,
         BY_BOUGHT,
     ),

@@ -9,6 +9,7 @@ from counterweight import load
 from counterweight.constraints import GivenScores
 from counterweight.delivery.final_classifiers import chosen_of, cuts_of, expected_rates
 from counterweight.errors import CounterweightError
+from counterweight.tables.parquet import read_facts
 from counterweight.tasks.own_studies import columns_of, condition_of
 from delivering import Own
 from study_parts import stored_model
@@ -144,10 +145,15 @@ def test_new_rows_get_the_answers_that_the_table_got(tmp_path, way):
     assert list(told) == ["id", "estimate", "decision"]
     assert told["id"].tolist() == frame["id"].tolist()
     assert told["estimate"].between(0, 1).all() and 0 < told["decision"].mean() < 1
-    applied = pd.read_parquet(made.run("apply")["table"])
+    applied = pd.read_parquet(table := made.run("apply")["table"])
     assert applied["id"].tolist() == frame["id"].iloc[order].tolist()
     assert applied["decision"].tolist() == told["decision"].iloc[order].tolist()
     np.testing.assert_allclose(applied["estimate"], told["estimate"].iloc[order], atol=1e-12)
+    if way[0] in ("promised", "swept", "reduced"):
+        women = told["decision"][frame["sex"] == "Female"]
+        assert read_facts(table)["groups"]["women"] == [len(women), women.sum()]
+        new.drop(columns="sex").to_csv(tmp_path / "new.csv", index=False)
+        assert "groups" not in read_facts(made.run("apply")["table"])
     words = pd.read_csv(files["csv"], dtype={"id": str})
     assert (words["decision"] == "yes").tolist() == told["decision"].tolist()
     np.testing.assert_array_equal(words["estimate"], told["estimate"])

@@ -207,17 +207,28 @@ def forms_found(where, frame, types, *, needed, reading=None):
 
 
 def new_rows(
-    path, types, needed, *, forms=None, reading=None, rows=200_000, absent=NO_ROWS, find=False
+    path,
+    types,
+    needed,
+    *,
+    also=(),
+    forms=None,
+    reading=None,
+    rows=200_000,
+    absent=NO_ROWS,
+    find=False,
 ):
     """The rows of a file or folder as `typed_like` types them, in bounded memory.
 
-    ``row`` runs on from frame to frame, each of at most `rows` rows. With `find` the first of them
-    say how numbers are written. A table without a row is refused at its end: whoever writes the
-    rows must do so whole or not at all.
+    ``row`` runs on from frame to frame, each of at most `rows` rows; columns of `also` are there
+    where the file has them. With `find` the first rows say how numbers are written. A table without
+    a row is refused at its end: whoever writes the rows must do so whole or not at all.
     """
     first = 0
     for batch in row_batches(path, absent=absent, rows=rows, reading=reading):
         if len(batch):
+            there = [one for one in also if one in batch.column_names]
+            needed = [*dict.fromkeys((*needed, *there))]
             if find and not first:
                 forms = forms_found(path, batch, types, needed=needed, reading=reading)
             yield typed_like(

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from counterweight.delivery.saved_classifiers import SavedClassifier
+from counterweight.delivery.saved_classifiers import SavedClassifier, columns_in
 from counterweight.delivery.saved_models import traced_encoder
 from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.columns import forms_of, types_of
@@ -66,9 +66,13 @@ def final_classifier(frame, columns, features, labels, outcome, given, categorie
     rates = data.labels[0].get("keep_rate")
     saved = SavedClassifier.of(model, X, encoder, facts, None if rates is None else 1 / rates)
     if columns is not None:
-        own = {*saved.columns, given["id"]}
+        named = named_groups({key: options[key] for key in options if key != "groups"})
+        whole = {name: one for name, one in given["samples"].items() if "most" not in one}
+        saved.facts["promised"] = {"groups": {name: whole[name] for name in named if name in whole}}
+        own = {*saved.columns, given["id"]}, {*columns_in(saved.facts["promised"]["groups"])}
         for key, told in (("types", types_of(columns)), ("forms", forms_of(columns))):
-            saved.facts[key] = {name: value for name, value in told.items() if name in own}
+            for facts, names in zip((saved.facts, saved.facts["promised"]), own, strict=True):
+                facts[key] = {name: value for name, value in told.items() if name in names}
         saved.facts["classes"] = _classes(data, frame, columns, given)
     scores = saved.named(frame) | saved.scored(frame)
     own = found_rows(frame["row"].to_numpy(), data.labels[0]["row"], "Run the study again.")
@@ -349,17 +353,9 @@ def groups_of(model, options, samples, frame):
         condition.pop("most", None)
     typed = {
         column: "number" if pd.api.types.is_numeric_dtype(frame[column]) else "text"
-        for condition in groups.values()
-        for column in _columns(condition)
+        for column in columns_in(groups)
     }
     return groups, typed
-
-
-def _columns(condition):
-    """Columns that a condition asks about."""
-    if "all" in condition:
-        return [column for part in condition["all"] for column in _columns(part)]
-    return [condition["column"]]
 
 
 def measured_promises(data, target, p, decided, options, measures=None):

@@ -44,8 +44,9 @@ class SavedClassifier(SavedPredictor):
         ``model``, ``options``, ``target``, ``threshold``, ``id`` (column or None), ``features``,
         ``groups`` (conditions of the groups that the model goes by), ``typed`` (their columns:
         number or text), ``types`` and ``forms`` of the columns of a table of one's own,
-        ``promises``, ``certificate``, ``measures``, ``rows``, ``labeled``; perhaps ``study``,
-        ``title``, ``method``, ``setting``, ``outcome``.
+        ``promised`` (``groups`` that its promises name, ``types`` and ``forms`` of their columns,
+        which new rows may have), ``promises``, ``certificate``, ``measures``, ``rows``,
+        ``labeled``; perhaps ``study``, ``title``, ``method``, ``setting``, ``outcome``.
     arrays : dict of str to array
         Of the model (``model.*``), and ``feature.fill, low, high, mean, sd``.
 
@@ -145,8 +146,10 @@ class SavedClassifier(SavedPredictor):
         types, person, first = self.facts["types"], self.facts["id"], 0
         if types:
             needed = self.columns + ([person] if person else [])
-            told = {"forms": self.facts["forms"], "reading": reading, "rows": self.BATCH}
-            parts = new_rows(path, types, needed, **told)
+            also = {"types": {}, "forms": {}} | self.facts.get("promised", {})
+            told = {"forms": also["forms"] | self.facts["forms"], "also": [*also["types"]]}
+            told |= {"reading": reading, "rows": self.BATCH}
+            parts = new_rows(path, also["types"] | types, needed, **told)
         else:
             frame = read_people(path, absent="correct the path under score", nameless=True)
             parts = (part for part, _ in self.batches(frame))
@@ -173,6 +176,17 @@ class SavedClassifier(SavedPredictor):
         decision = self.decided(estimate) if decision is None else decision
         return {"estimate": estimate, "decision": decision}, self.sums(X)
 
+    def _by_group(self, frame, made):
+        groups = {
+            name: condition_mask(frame, condition, f"the group {name}")
+            for name, condition in self.facts.get("promised", {}).get("groups", {}).items()
+            if {*columns_in({name: condition})} <= {*frame.columns}
+        }
+        return {
+            name: (int(mask.sum()), int(made["decision"][mask].sum()))
+            for name, mask in groups.items()
+        }
+
     def decided(self, estimate):
         """Decisions (n,) by estimates (n,) alone."""
         threshold, estimate = self.facts["threshold"], np.round(estimate, DECIMALS)
@@ -186,6 +200,15 @@ class SavedClassifier(SavedPredictor):
         told = re.sub(r"(\d)%", r"\1 %", self.certificate.replace("constraint", "promise"))
         kept = {f"promise {k}": one for k, one in enumerate(self.kept(), start=1)}
         return ({"certificate": told} if told else {}) | kept
+
+
+def columns_in(groups):
+    """Columns that the conditions of groups ask about."""
+    found = []
+    for condition in groups.values():
+        parts = condition.get("all")
+        found += columns_in(dict(enumerate(parts))) if parts else [condition["column"]]
+    return list(dict.fromkeys(found))
 
 
 def _groups_of(saved, frame, first):

@@ -354,14 +354,20 @@ class SavedPredictor(SavedModel):
         The answers are written whole or, when a row cannot be answered for, not at all. Gives the
         number of rows.
         """
-        rows, sums = 0, None
+        rows, sums, groups = 0, None, {}
         with writing_answers(table, csv) as (write, facts):
             for frame, named in self.new_rows(path, reading):
                 made, own = self.answered(frame, rows)
                 write(named | made)
                 sums, rows = self.added(sums, own), rows + len(frame)
-            facts |= self.tell(sums)
+                for name, counts in self._by_group(frame, made).items():
+                    groups[name] = [*map(sum, zip(groups.get(name, (0, 0)), counts, strict=True))]
+            facts |= self.tell(sums) | ({"groups": groups} if groups else {})
         return rows
+
+    def _by_group(self, frame, made):
+        """How many of each group that promises name typed rows are, and how many get a yes."""
+        return {}
 
     def __sklearn_is_fitted__(self):
         return True

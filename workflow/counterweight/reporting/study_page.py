@@ -570,9 +570,10 @@ def _estimates(table):
 
 
 def _decided(table):
-    yes = int(table["decision"].astype(bool).sum())
-    share = percent(yes / len(table))
-    return f"Of {number(len(table), 0)} new rows {number(yes, 0)} ({share}) get a yes"
+    yes, groups = table["decision"].astype(bool), table.attrs.get("groups", {})
+    told = [f"{percent(own / n)} of {of} ({number(n, 0)})" for of, (n, own) in groups.items() if n]
+    shown = f"{number(yes.sum(), 0)} ({percent(yes.mean())}) get a yes{': ' * bool(told)}"
+    return f"Of {number(len(table), 0)} new rows {shown}{listing(told)}"
 
 
 def _offers(table):
@@ -612,9 +613,8 @@ def allotted_in_words(table, ends=""):
 
 
 def _accepted(table):
-    yes = int(table["accepted"].astype(bool).sum())
-    share = percent(yes / len(table))
-    return f"Of {number(len(table), 0)} new people {number(yes, 0)} ({share}) are accepted"
+    yes, size = table["accepted"].astype(bool), number(len(table), 0)
+    return f"Of {size} new people {number(yes.sum(), 0)} ({percent(yes.mean())}) are accepted"
 
 
 def _values(table):

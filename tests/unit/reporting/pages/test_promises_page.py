@@ -320,7 +320,7 @@ def test_of_new_rows_the_next_step_is_to_look_at_groups_that_are_known():
     for new in (True, False):
         numbers = StudyNumbers("mine", plan | {"new_rows": new}, metrics)
         first = next(promises_page.next_steps(numbers, "ramp"))
-        assert ("Of those whose group you know compare the shares of a yes" in first) == new
+        assert ("Compare the shares of a yes by group" in first) == new
 
 
 def test_of_many_open_promises_the_first_sentence_has_the_number_and_the_next_the_names():

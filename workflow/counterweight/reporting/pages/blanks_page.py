@@ -159,9 +159,9 @@ def _planned_for_groups(numbers):
         if plain < told:
             unit = " points" * (kind == "points")
             text += (
-                f". That has a price: a simple sample of as many labels tells of all these rows as "
-                f"well as ±{number(plain, places_for([plain], 1))}{unit}; leave collect.by out where "
-                "groups are not asked for"
+                ". That has a price: a simple sample of as many labels tells of all these rows as "
+                f"well as ±{number(plain, places_for([plain], 1))}{unit}; leave collect.by out "
+                "where groups are not asked for"
             )
     yield f"{text}."
 

@@ -446,8 +446,8 @@ def next_steps(numbers, main):
             f"Decide as {new} says: its decisions are those of the promises above. A yes stands "
             f"for {outcome_of(numbers)}, and its estimate is {told}."
             f"{_chosen(numbers)}{_cuts(numbers)}"
-            + " Of those whose group you know compare the shares of a yes: promises are about "
-            "people like those of the table." * bool(numbers.plan.get("new_rows"))
+            + " Compare the shares of a yes by group (below, if told): promises are about people "
+            "like those of the table." * bool(numbers.plan.get("new_rows"))
         )
     if math.isnan(_delivered(numbers, "confidence")):
         yield (

@@ -107,6 +107,22 @@ def test_halves_go_by_user_and_a_model_serves_the_other_half():
     assert np.abs(q[half == 0] - 3).max() < 0.02 and np.abs(q[half == 1] - 1).max() < 0.02
 
 
+@pytest.mark.parametrize("logged", [float, int, str, object])
+@pytest.mark.parametrize("taken", [float, int, str])
+def test_a_reward_model_knows_an_action_however_its_number_is_written(logged, taken):
+    """8.0 of a column with blanks is the 8 of a policy, as where the two are compared."""
+    rng, n = np.random.default_rng(1), 4_000
+    shown = rng.choice([4, 8], n)
+    part = {"row": np.arange(n), "cluster": np.full(n, -1), "keep_rate": np.ones(n)}
+    part |= {"reward": np.where(shown == 4, 1.0, 3.0), "weight": np.ones(n)}
+    part["table"] = {"x": np.ones(n), "a": shown.astype(logged), "b": np.full(n, 8).astype(taken)}
+    reward = GivenReward("linear", ["x"], "b", "a")
+    reward.add(part)
+    told = reward.fit().predict(part)
+    assert np.allclose(told["q"], part["reward"], atol=0.02)
+    assert np.allclose(told["v"], 3.0, atol=0.02)
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [

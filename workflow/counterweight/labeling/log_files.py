@@ -499,6 +499,11 @@ def _as_text(values):
     return text
 
 
+def action_words(values):
+    """Actions (n,) as texts that are equal where the actions are: 8 and 8.0 are one."""
+    return _as_text(_comparable(values)).astype(str)
+
+
 class LogQuestion:
     """What is asked of a log of one's own, whole or by partition: which columns, which policies.
 

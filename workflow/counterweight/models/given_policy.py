@@ -4,7 +4,7 @@ import numpy as np
 
 from counterweight.errors import CounterweightError
 from counterweight.fragments import Array, Choice, Number, Text
-from counterweight.labeling.log_files import PolicyColumns
+from counterweight.labeling.log_files import PolicyColumns, action_words
 from counterweight.models.score_models import EncodedModel
 from counterweight.numerics.zero_rejection import keep_weights, row_uniforms
 
@@ -206,7 +206,7 @@ class GivenReward(RegressedReward):
                 known = values[np.isfinite(values.astype(float))].astype(float)
                 self._codes[name] = float(known.mean()) if len(known) else 0.0
             else:
-                words, counts = np.unique(values.astype(str), return_counts=True)
+                words, counts = np.unique(self._words(name, values), return_counts=True)
                 self._codes[name] = words[np.argsort(-counts, kind="stable")[:MOST_WORDS]]
         X = self._encoded({name: rows[f"by {name}"] for name in self._columns})
         return self._by_halves(rows, lambda own: _Rows(X[own]))
@@ -237,8 +237,12 @@ class GivenReward(RegressedReward):
                 missing = ~np.isfinite(values)
                 parts += [np.where(missing, code, values)[:, None], missing[:, None]]
             else:
-                parts.append(values.astype(str)[:, None] == code)
+                parts.append(self._words(name, values)[:, None] == code)
         return np.column_stack(parts).astype(float)
+
+    def _words(self, name, values):
+        """Actions are told apart as the policy's and the logged one are compared: 8 is 8.0."""
+        return action_words(values) if name == self.shown else values.astype(str)
 
 
 def halves(part):

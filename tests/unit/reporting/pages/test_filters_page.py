@@ -100,7 +100,11 @@ def test_a_filter_of_ones_own_is_said_to_balance_only_where_that_is_beyond_chanc
     card = next(card for card in told.cards if card.label == "Imbalance of the accepted")
     assert ends in told.sentence and ends in card.note
     assert told.todo[0].startswith("Do not turn people away") == (not falls)
-    assert any("ive people who apply to the filter" in step for step in told.todo)
+    step = "ame the file of people who apply under score in the config and run it again"
+    (told_so,) = [text for text in told.todo if step in text]
+    assert told_so.startswith("To use it, n" if not falls else "N")
+    known = page.answer(numbers_of(pd.concat([small, more]), settings | {"new_rows": True}))
+    assert any("hose whom new_accepted.csv accepts, and name" in text for text in known.todo)
     assert [card.value for card in told.cards if "Accepted" in card.label] == ["25.0 %"]
 
 
@@ -128,6 +132,31 @@ def test_a_column_that_gets_more_uneven_comes_first_whatever_the_others_gain(sma
     text = " ".join(told.more)
     assert "Imbalance of town from 0.100 to 0.055, −0.045 [−0.060, −0.030]." in text
     assert "Imbalance of s from 0.020" in text
+
+
+def test_the_first_sentence_tells_of_the_rarest_groups_and_the_most_changed_other(
+    small, monkeypatch
+):
+    shares = {"a": (0.1, 0.2), "b": (0.15, 0.2), "c": (0.24, 0.235), "d": (0.51, 0.365)}
+    records = [
+        {"repeat": 0, "target": "test", "metric": "group_share", "part": name, "value": value}
+        | ({"setting": "alpha=0.2"} if at else {})
+        for name, pair in shares.items()
+        for at, value in enumerate(pair)
+    ]
+    kept = small[small["metric"] != "group_share"]
+    source = page.shown_filter(numbers_of(small, filters.settings_of(given=GIVEN))).source
+    made = [
+        metrics_table("s", where, [one for one in records if ("setting" in one) == own])
+        for where, own in (("labels", False), (source, True))
+    ]
+    known = numbers_of(
+        pd.concat([kept, *(one.to_pandas() for one in made)]),
+        filters.settings_of(given=GIVEN | {"repeat": 0}),
+    )
+    said = page._who_is_accepted(known, page.shown_filter(known), "", "falls")
+    assert "20.0 % are a (10.0 % of all" in said and "20.0 % are b (15.0 % of all" in said
+    assert "36.5 % are d (51.0 % of all" in said and "are c" not in said
 
 
 def test_shares_near_one_half_are_drawn_whole_with_their_intervals(small):

@@ -151,8 +151,6 @@ EXACT, ROOM = 1e-6, 1e-3
 #: The setting whose classifier is trained on all training rows.
 EVERYONE = "everyone"
 TARGETS = ("train", "test")
-#: Groups that a first sentence tells of.
-MOST_GROUPS = 3
 #: Metrics of the table, in its order; the first is the headline. The last ones are by group.
 MEASURED = (
     *("imbalance", "imbalance_drawn", "floor", "disclosivity", "disclosivity_rows"),
@@ -513,13 +511,15 @@ def of_delivered(numbers, about):
         *collected_page.bought_of_filter(numbers),
         *collected_page.planned_of_filter(numbers),
     )
+    new = numbers.plan.get("new_rows")
+    use = "take those whom new_accepted.csv accepts, and " * bool(new)
+    use += f"name the file of people who apply {'later ' * bool(new)}under score in the config and"
     todo = (
         *([] if falls else [no_gain(columns)]),
         *([one_worse(listing(worse))] if worse else []),
         *collected_page.asking_of_filter(numbers),
-        f"{'Give' if falls else 'To give'} people who apply to the filter{':' if falls else ','} "
-        "name their file under score in the config and run it again, or --config score=people.csv "
-        f"in the terminal. It needs no {columns}.",
+        f"{capital(use if falls else f'to use it, {use}')} run it again, or --config "
+        f"score=people.csv in the terminal. It needs no {columns}.",
         *_next_to_ask(numbers),
     )
     rest = (f"It is {about.label}, fitted on some rows; the others chose and judged it.",)
@@ -536,8 +536,9 @@ def _who_is_accepted(numbers, about, who, fall):
         share = numbers.get(line.source, "group_share", "test", **about.place | line.place).mean
         first = numbers.get("labels", "group_share", "test", **line.place).mean
         groups.append((first, line, share, wanted(numbers, line).mean))
-    # The rarest groups are what a filter is for.
-    groups = sorted(groups, key=lambda one: one[0])[:MOST_GROUPS]
+    # Told are the two rarest, which filters are for, and of the others the one changed most.
+    groups.sort(key=lambda one: one[0])
+    groups[2:] = sorted(groups[2:], key=lambda one: -abs(one[2] - one[0]))[:1]
     asked = [(line.place["part"], _are(numbers, line)) for _, line, *_ in groups]
     asked, whole = collected_page.among_asked(numbers, asked), "all who told" if who else "all"
     groups = [

@@ -279,7 +279,8 @@ def test_the_metadata_are_those_of_the_citation(installed):
 
 def test_the_version_is_that_of_the_citation_and_has_a_section_of_the_changelog():
     cited = re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
-    assert cited.group(1) == counterweight.__version__
+    told = re.search(r"version = \{(\S+)\}", (ROOT / "README.md").read_text())
+    assert cited.group(1) == told.group(1) == counterweight.__version__
     released = re.findall(r"^## (\d\S*)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     assert released[0] == counterweight.__version__
 

@@ -412,7 +412,10 @@ def test_no_figure_of_an_earlier_run_is_shown_where_none_is_asked_for(tmp_path):
 
 def test_own_pages_are_found_by_words_that_stand_on_none():
     site = SimpleNamespace(entries=({"path": blocks.page_of("mine"), "title": "Mine"},))
-    found = [*assemble._index_words(site, ["mine"])]
+    found = [*assemble._index_words(site, {"mine": ["curves"]})]
+    assert ["revenue curve", "report/mine.html#figure-curves", "see Mine", "", ""] in found
+    other = [*assemble._index_words(site, {"mine": ["collect"]})]
+    assert {hit[0] for hit in found} - {hit[0] for hit in other} >= {"revenue curve"}
     assert ["version", "report/mine.html#details", "see Mine", "", ""] in found
     assert ["model file", "report/mine.html#files", "see Mine", "", ""] in found
     assert [*assemble._index_words(site)] == []
@@ -421,7 +424,9 @@ def test_own_pages_are_found_by_words_that_stand_on_none():
 def test_words_lead_to_no_section_that_the_index_has_not():
     entries = tuple({"path": path, "title": path} for path in (blocks.INDEX, "report/mine.html"))
     site = SimpleNamespace(entries=entries)
-    there, not_there = ([*assemble._index_words(site, ["mine"], of)] for of in ({"methods"}, set()))
+    there, not_there = (
+        [*assemble._index_words(site, {"mine": []}, of)] for of in ({"methods"}, set())
+    )
     assert {hit[1] for hit in there if hit[0] == "best method"} == {
         f"{blocks.INDEX}#methods",
         "report/mine.html#results",

@@ -222,7 +222,11 @@ def report(job):
     own = {"own_files": job.content | answers}
     write_settings(job.output.provenance, job.given["rests_on"] | own)
     site = _site(shown, metrics)
-    own = [name for name, study in shown["studies"].items() if study["source"] == "own"]
+    own = {
+        name: study["figures"]
+        for name, study in shown["studies"].items()
+        if study["source"] == "own"
+    }
     words = _index_words(site, own, {part.id for part in pages[0].sections})
     write_pages(pages, site, results, blocks.search_of(blocks.ABOVE), words)
     if job.given["one_file"]:
@@ -266,18 +270,20 @@ def _site(shown, metrics, contents=None):
     return blocks.site_of(shown, contents, set(metrics["metric"].unique()))
 
 
-def _index_words(site, own=(), sections=None):
+def _index_words(site, own=None, sections=None):
     """What the search finds by words that no page has: what people call a study, and its page.
 
-    Words of the page ``own`` are of each of the studies `own` of people's tables. Of the index
-    there are `sections`; None for all that it may have.
+    Words of the page ``own`` are of each of the studies `own` of people's tables, a mapping to
+    their figures. Of the index there are `sections`; None for all that it may have.
     """
     titles = {one["path"]: one["title"] for one in site.entries}
     for one in pd.read_csv(INDEX_WORDS).itertuples():
         page, sharp, place = one.page.partition("#")
         if page == "index" and sections is not None and place not in sections:
             continue
-        for name in own if page == "own" else [page]:
+        for name in own or () if page == "own" else [page]:
+            if place.startswith("figure-") and place.partition("-")[-1] not in own[name]:
+                continue
             path = blocks.INDEX if name == "index" else blocks.page_of(name)
             for words in one.words.split("; ") if path in titles else ():
                 yield [words, f"{path}{sharp}{place}", f"see {titles[path]}", "", ""]

@@ -259,6 +259,14 @@ TERMS = {
     ),
     "keep rate": "The chance at which a row stayed in a log, and was not dropped: it counts 1 over it.",
     "policy": "What says which action is taken, or with what chance each, from what is known of a row.",
+    "IPS": (
+        "Inverse propensity score: the mean over all rows of the reward, each times its weight, "
+        "the policy's chance of the logged action over the propensity. Right on average."
+    ),
+    "SNIPS": (
+        "Self-normalised IPS: over the sum of the weights in place of the number of rows. It varies "
+        "less, and does not move where all rewards get larger by the same."
+    ),
     "reward": "What an action brought, as the log has it: a click, a sale, an amount.",
     "promise": (
         "A limit that decisions are to keep: on a rate of all people, or on those of groups. "

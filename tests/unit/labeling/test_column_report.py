@@ -576,6 +576,37 @@ def test_rows_that_belong_together_by_the_config_and_events_of_a_log_are_no_copi
         assert copied_rows(doubled(), {"id": "who"} | roles)[1] == {}
 
 
+def logged(rows, times, seed=1, minutes=10**9):
+    """Events of a log, each of the first of them so many `times` more."""
+    rng = np.random.default_rng(seed)
+    made = {"minute": rng.integers(0, minutes, rows), "action": rng.choice([*"ab"], rows)}
+    made |= {"y": (rng.random(rows) < 0.1).astype(float), "p": 0.5}
+    frame = pd.DataFrame(made)
+    frame = pd.concat([frame, *(frame.iloc[:count] for count in times)], ignore_index=True)
+    return frame.assign(row=np.arange(len(frame)))
+
+
+@pytest.mark.parametrize(
+    ("rows", "times", "told"),
+    [(900, [300], 600), (500, [500], 1000), (20_000, [900], 1800), (500, [500, 500], 1500)],
+)
+def test_events_that_stand_more_often_than_by_chance_are_told(rows, times, told):
+    again, said = copied_rows(logged(rows, times), {"reward": "y"})
+    assert not again.any(), "which one is the copy nobody knows"
+    assert said["minute"].startswith(f"{told} of {rows + sum(times)} rows have its value and")
+    assert "name the column as user" in said["minute"]
+    _, said = copied_rows(logged(rows, times), {"reward": "y", "user": "action"})
+    assert "as user" not in said["minute"]
+    frame = logged(rows, times).assign(event=lambda frame: frame["row"])
+    assert copied_rows(frame, {"reward": "y"})[1] == {}, "an id tells them apart"
+
+
+@pytest.mark.parametrize("minutes", [1, 30, 300, 1000, 3000, 30_000])
+@pytest.mark.parametrize("seed", range(20))
+def test_events_that_agree_by_chance_are_no_copies(minutes, seed):
+    assert copied_rows(logged(2000, [], seed, minutes), {"reward": "y"})[1] == {}
+
+
 def test_ids_that_stand_twice_in_a_log_are_told_and_no_row_is_left_out():
     frame = pd.DataFrame({"row": range(5), "event": ["a", "b", "b", None, None], "y": 0.0})
     again, said = copied_rows(frame, {"id": "event", "reward": "y"})

@@ -10,7 +10,7 @@ import numpy as np
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.column_statistics import level_counts, levels_kept
-from counterweight.labeling.columns import equal, ids_again, like_codes, roles_by_column
+from counterweight.labeling.columns import IN_COMMON, equal, ids_again, like_codes, roles_by_column
 from counterweight.labeling.missing_outcomes import present
 from counterweight.labeling.outcome_rules import accepts
 from counterweight.labeling.outcome_rules import given as outcome_of
@@ -163,13 +163,17 @@ def column_report(
     return [facts[name] for name in columns]
 
 
+#: Standard errors by which counts of equal events are put to the side of chance, and up to how
+#: many times these are looked at.
+SURE, MOST_TIMES = 3.0, 12
+
+
 def copied_rows(frame, roles):
     """Rows that look like copies of an earlier one, and what is said of them, by the column.
 
     A mask (n,) and a mapping of the column with most different values to a sentence; no rows and
-    nothing where there are none, where the config says who belongs together, or rows are events of
-    a log, which may well be the same; of these the ids that stand twice are told, unless a user is
-    told by them. Rows are compared
+    nothing where there are none or where the config says who belongs together. Events of a log may
+    well be the same, so none is masked; see `_events_again`. Rows are compared
     in all columns but the id, and texts and whole numbers that are another in every row, which may
     be ids. Rows that agree in a few coarse
     columns are no copies: at least three columns are needed, one of them with different values in a
@@ -177,7 +181,7 @@ def copied_rows(frame, roles):
     """
     none = np.zeros(len(frame), bool), {}
     if "reward" in roles:
-        return none[0], _ids_again(frame, roles)
+        return none[0], _ids_again(frame, roles) or _events_again(frame, roles)
     if any(roles.get(role) for role in ("group", "user")):
         return none
     names = [name for name in frame.columns if name not in ("row", roles.get("id"))]
@@ -193,9 +197,39 @@ def copied_rows(frame, roles):
         return none
     again[tied] = rows.duplicated()
     return again, {
-        finest: f"{same.sum()} of {len(frame)} rows have its value and that of every other column "
-        "in common with another row: if these are copies, leave out all but one, or name as group "
-        "the column by which they belong together, for an interval takes each row for one of its own"
+        finest: f"{same.sum()} of {len(frame)} rows {IN_COMMON}: if these are copies, leave out "
+        "all but one, or name as group the column by which they belong together, for an interval "
+        "takes each row for one of its own"
+    }
+
+
+def _events_again(frame, roles):
+    """What is said of events of a log that are the same in every column, its id included, by the
+    column with most different values; {} where that may be chance.
+
+    Independent events that agree come in Poisson numbers, of a mean by what they are. So of the
+    numbers n_k of kinds of events that are seen k times E[n_k]^2 k / (k + 1) is at most
+    E[n_(k-1)] E[n_(k+1)], by the inequality of Cauchy and Schwarz. Copies are seen twice and not
+    three times. Each number is put `SURE` standard errors to the side of chance.
+    """
+    from pandas.util import hash_pandas_object
+
+    names = [name for name in frame.columns if name != "row"]
+    rows = hash_pandas_object(frame[names], index=False, categorize=False)
+    times = rows.value_counts().to_numpy()
+    count = np.bincount(times[times < MOST_TIMES], minlength=MOST_TIMES).astype(float)
+    low = np.maximum(count - SURE * np.sqrt(count), 0.0)
+    high, k = count + SURE * np.sqrt(count + 1), np.arange(2, MOST_TIMES - 1)
+    same = int(times[times > 1].sum())
+    by_chance = low[k] ** 2 * k / (k + 1) <= high[k - 1] * high[k + 1]
+    if same < 0.01 * len(frame) or by_chance.all():
+        return {}
+    user = "" if roles.get("user") else ", or if a person has several, name the column as user"
+    finest = frame[names].nunique().idxmax()
+    return {
+        finest: f"{same} of {len(frame)} rows {IN_COMMON}, more often than by chance: if these are "
+        "copies (a join, an export that ran twice), leave out all but one"
+        f"{user}, for each counts as an event of its own"
     }
 
 

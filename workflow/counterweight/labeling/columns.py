@@ -389,6 +389,10 @@ class TornCodes:
         )
 
 
+#: What is said, by a column, of rows that are the same in every other one, too.
+IN_COMMON = "have its value and that of every other column in common with another row"
+
+
 def ids_again(count, rows, user, about=False):
     """What is said of an id that `count` of the rows of a log share; "" of none. `user` is its
     column of users, if it has one."""

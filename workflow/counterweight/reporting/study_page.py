@@ -275,12 +275,12 @@ def study_page(page, numbers, context):
     found = [*_tables(sheets, numbers, context, context.csv)]
     given_away = ("Files", [*_sentences(answer.files), *files(context.files)], "files")
     if own:
-        off = numbers.rows("delivered", "expected_optimism")["value"].sum()
-        told = told_new(new_tables(context.files, numbers.results), plan, off)
+        made, names = _made_of(context), ("expected_optimism", "expected_revenue")
+        off = (numbers.rows("delivered", one)["value"].sum() for one in names)
+        told = told_new(new_tables(context.files, numbers.results), plan, *off)
         new = [Sentence(text) for text in told]
         drawn = tuple(one for one in context.figures if one.name == NEW_ROWS)
         new += [blocks.Section("New rows beside the table", drawn, fold=True)] if drawn else []
-        made = _made_of(context)
         sections = (
             given_away,
             ("New rows", new, "new"),
@@ -522,19 +522,19 @@ def decides(plan, table):
     return "decision" in table and any(one.get("constraints") for one in methods)
 
 
-def told_new(tables, plan, off=0.0):
-    """Sentences on answers for new rows: how many, what they are, how many flagged, what changed.
-
-    `off` is taken off what the best offer of a person is said to bring.
-    """
+def told_new(tables, plan, off=0.0, claim=0.0):
+    """Sentences on answers for new rows; `off` is off best offers' claims, as off their `claim`."""
     for stem, table in tables.items():
         say = _SAID.get(stem.removeprefix(NEW))
         if decides(plan, table):
             say = _decided
-        if off and "best_revenue" in table:
+        beside = ""
+        if off and "best_revenue" in table and "allotted_offer" not in table:
+            less = amount(-off, 2, True)
+            beside = f" (best_revenue {less} a person; of the table's {amount(claim)})"
             table = table.assign(best_revenue=table["best_revenue"] - off)
         if say is not None and len(table):
-            yield f"{say(table)}{flagged(table)}. They stand in {stem}.csv."
+            yield f"{say(table)}{beside}{flagged(table)}. They stand in {stem}.csv."
             yield from table.attrs.get("drift", ())
 
 
@@ -639,7 +639,7 @@ _HEADS = ("Column", "Taken for", "Type", "Missing", "Values", "Why, and what was
 
 def column_table(numbers):
     """The column report of the study's table of one's own, or None where it has none."""
-    report = _report(numbers)
+    report = column_records(numbers)
     if report is None:
         return None
     rows = []
@@ -662,7 +662,7 @@ def column_doubts(numbers):
 
     First what was left out, or kept as requested, though it tells what no feature may tell.
     """
-    report = _report(numbers) or ()
+    report = column_records(numbers) or ()
     said = [*leaks_in_words(report)]
     doubts = [fact for fact in report if fact.get("doubt") and not _is_left_out(fact)]
     said += [f"Look at the column {fact['column']}: {fact['doubt']}." for fact in doubts[:MOST]]
@@ -692,7 +692,7 @@ def _name(numbers):
     return f"tables/{numbers.plan['dataset']}.columns.csv"
 
 
-def _report(numbers):
+def column_records(numbers):
     """The column report, a record for each column; None where the study has none."""
     path, shown = numbers.results / _name(numbers), numbers.plan.get("column_report", True)
     if not shown or numbers.plan["source"] != "own" or not path.exists():

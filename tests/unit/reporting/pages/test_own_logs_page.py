@@ -157,17 +157,31 @@ def test_propensities_are_called_wrong_below_a_chance_of_one_in_a_hundred(chance
     assert found.todo[0].startswith("Look up how actions were chosen") == wrong
 
 
-def test_what_rests_on_wrong_propensities_is_doubtful_wherever_it_is_told():
-    """Weights that average 1 are not what speaks against it."""
+def test_copies_of_rows_are_said_to_make_propensities_look_wrong(monkeypatch):
+    place = {"target": "general", "part": "log", "variable": "a"}
+    labels = [place | {"metric": "propensity_p", "value": 1e-9}]
+    labels += [place | {"metric": "propensity_mean", "value": 1.4}]
+    known = numbers(labels=labels, new=policy(0.06, 0.02, 0.005))
+    doubts = [{"doubt": f"9 of 90 rows {page.IN_COMMON}, and so on"}, {"doubt": ""}]
+    monkeypatch.setattr(page, "column_records", lambda numbers: doubts)
+    found = page.answer(known)
+    assert "logged actions, or copies of rows make it look so: no value here" in found.sentence
+    assert found.todo[0].startswith("Leave out rows that are copies, and ask again. Look up how")
+
+
+@pytest.mark.parametrize("ends_of", [(0.9, 1.1), (0.4, 0.5)])
+def test_what_rests_on_wrong_propensities_is_doubtful_wherever_it_is_told(ends_of):
+    """Weights that average 1 or less are not what speaks of propensities that are too low."""
     place = {"metric": "difference_support", "measure": "ips", "keep_rate": 1.0}
     bad = policy(0.06, 0.02, 0.005, page.DOUBTFUL, low=(0.01, 0.005))
     weight = {"metric": "mean_importance", "keep_rate": 1.0, "target": "general"}
-    bad = [one for one in bad if one["metric"] != "mean_importance"] + ends(weight, 1.0, 0.9, 1.1)
+    bad = [one for one in bad if one["metric"] != "mean_importance"] + ends(weight, 1.0, *ends_of)
     bad.append(place | {"target": "general", "part": "low", "value": float(page.DOUBTFUL)})
     known = numbers(high=bad, low=policy(0.05, 0.01, 0.005))
     found = page.answer(known)
     told = "Do not rely on it: the propensities are not those of the logged actions."
     assert found.more[0].endswith(told) and "average" not in found.more[0]
+    assert "It rests on the same" not in found.sentence
     assert found.cards[-1].label == "High"
     assert found.cards[-1].note.endswith("The support is doubtful.")
     assert any("(the support of this is doubtful)" in one for one in found.more)

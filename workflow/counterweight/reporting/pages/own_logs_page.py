@@ -4,7 +4,7 @@ import math
 
 from counterweight.evaluation.log_values import carriers, users_in_words
 from counterweight.evaluation.metrics import CLIP
-from counterweight.labeling.columns import condition_in_words
+from counterweight.labeling.columns import IN_COMMON, condition_in_words
 from counterweight.labeling.logs import WRONG
 from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.pages.collected_page import (
@@ -24,7 +24,13 @@ from counterweight.reporting.sheets import (
     in_words,
     pairs,
 )
-from counterweight.reporting.study_page import Answer, StudyPage, difference_in_words, of_methods
+from counterweight.reporting.study_page import (
+    Answer,
+    StudyPage,
+    column_records,
+    difference_in_words,
+    of_methods,
+)
 from counterweight.reporting.wording import capital, listing, named, number, percent
 
 _LOG = "labels"
@@ -132,7 +138,8 @@ def answer(numbers):
             hint += f" The support is {_WORDS[known]}."
         shown.append((line.label, value_of(numbers, line), hint, not rank))
     if wrong:
-        todo = (
+        todo = "Leave out rows that are copies, and ask again. " if _has_copies(numbers) else ""
+        todo += (
             "Look up how actions were chosen and correct the propensities, or name the column that "
             "has those of the logged actions; then ask again."
         )
@@ -149,6 +156,11 @@ def answer(numbers):
     return Answer(said[0], more, *cards_and_points(shown, measure), todo=(todo,))
 
 
+def _has_copies(numbers):
+    """Whether rows of the table are the same as others in every column."""
+    return any(IN_COMMON in (one.get("doubt") or "") for one in column_records(numbers) or ())
+
+
 def _wrong_propensities(numbers):
     """A sentence where propensities cannot be those of the logged actions."""
     for cell in numbers.places("variable", _LOG, "propensity_p"):
@@ -157,10 +169,11 @@ def _wrong_propensities(numbers):
             for name in ("propensity_p", "propensity_mean")
         )
         if chance < WRONG:
+            so = " or copies of rows make it look so:" if _has_copies(numbers) else " so"
             yield (
-                f"The propensities are not those of the logged actions, so no value here is to be "
-                f"relied on: rows with the action {cell}, each counted as 1 / propensity, make "
-                f"{mean:.3g} times the rows that they stand for."
+                f"The propensities are not those of the logged actions,{so} no value here is "
+                f"to be relied on: rows with the action {cell}, each counted as 1 / propensity, "
+                f"make {mean:.3g} times the rows that they stand for."
             )
 
 
@@ -211,7 +224,7 @@ def _said(numbers, line, base, measure):
         DOUBTFUL: f"its weights average {weight:.3g} and not 1, so the propensities are too low, "
         f"or its probabilities are not those of the logged actions{rate}",
     }.get(flag(numbers, line))
-    if doubt and _weights_are_one(numbers, line) and flag(numbers, line) == DOUBTFUL:
+    if flag(numbers, line) == DOUBTFUL and not _above_one(numbers, line):
         doubt = "the propensities are not those of the logged actions"
     if doubt:
         return f"{text}. Do not rely on it: {doubt}."
@@ -224,9 +237,16 @@ def _weights_are_one(numbers, line):
     return weight.low <= 1 <= weight.high
 
 
+def _above_one(numbers, line):
+    """Whether weights average more than 1, as they do where propensities are too low."""
+    weight = _mean_weight(numbers, line)
+    return weight.mean > 1 and not weight.low <= 1
+
+
 def _shared_doubt(numbers):
     """That a value rests on propensities which the weights of another policy speak against."""
     wrong = [line for line in policies(numbers) if flag(numbers, line) == DOUBTFUL]
+    wrong = [line for line in wrong if _above_one(numbers, line)]
     if not wrong:
         return ""
     return (
@@ -462,12 +482,19 @@ def ranking_question(numbers):
     return f"How good are the predictions {named(numbers.label(numbers.sources[0]))}?"
 
 
+_ASK = (
+    "Give collect.csv, but for its column reason, which has predictions, to somebody who can tell "
+    "the reward of a row; have it filled in in their order, and name the file under collected: "
+    "until then nothing can be said of the predictions, since no row has a reward."
+)
+
+
 def ranking_answer(numbers):
     """Which predictions are best by the first measure, whether that holds, and how calibrated."""
     metric, lines = numbers.headline, ranked(numbers)
     to_buy = [*planned_of_log(numbers)]
     if metric is None or not lines:
-        return Answer(to_buy[0], to_buy[1:]) if to_buy else None
+        return Answer(to_buy[0], to_buy[1:], todo=(_ASK,)) if to_buy else None
     said = [f"The predictions {one.label} have {_sizes(numbers, one, metric)}" for one in lines]
     others = [text for one in lines for text in _not_chances(numbers, one)]
     others += _worse_than_one_value(numbers, lines)

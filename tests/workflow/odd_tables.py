@@ -176,9 +176,9 @@ def price_list(rng, rows=400, scale=1.0, names=("price", "bought"), values=("yes
 
 
 def brings(frame, answers):
-    best = answers("offers")["best_revenue"] - optimism()
-    # An interval by answers may stand between the two.
-    return [f"expected to bring {amount(best.mean())}", f", and all {number(len(best), 0)}"]
+    size = number(len(answers("offers")), 0)
+    # An interval and how it is known stand between the two.
+    return [f"expected to bring {amount(brought())}", f", and all {size}"]
 
 
 @made
@@ -423,9 +423,13 @@ def plain(part):
     return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", " ", part))).strip()
 
 
-def optimism():
-    """What is taken off the claim of a person's best offer."""
-    return load("results/odd").facts["optimism"]
+def brought():
+    """What best offers bring a person: put right by answers where these tell, else the claim."""
+    known = pd.read_parquet("results/odd/metrics/delivered.parquet")
+    known = known[~known["part"].fillna("").eq("single")].set_index("metric")["value"]
+    if "drawn_doubly_robust_low" in known:
+        return known["drawn_doubly_robust"]
+    return answers("offers")["best_revenue"].mean() - load("results/odd").facts["optimism"]
 
 
 def answers(file):

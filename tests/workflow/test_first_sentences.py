@@ -127,8 +127,8 @@ def test_prices_lead_with_what_they_bring(told):
         answer={"column": "gekauft", "positive": "ja"},
         study={"models": [{"model": "offer_logistic"}], "bootstrap": 5},
     )
-    best = answers("offers")["best_revenue"] - odd_tables.optimism()
-    asked = f"a person is expected to bring {amount(best.mean())} [INTERVAL], and all {len(best)}"
+    asked = f"a person is expected to bring {amount(odd_tables.brought())} [INTERVAL], by the model"
+    asked += f"'s claim put right by answers, and all {len(answers('offers'))}"
     pattern = re.escape(asked).replace(r"INTERVAL", rf"{FIGURE}, {FIGURE}")
     assert re.search(pattern, answer)
 

@@ -308,22 +308,32 @@ def test_bought_labels_are_one_number_a_name(run):
 def test_offers_are_one_number_a_name(run):
     page, offers = Shown(run, "school"), csv(run, "school", "offers")
     off = measured(run, "school", "delivered", "expected_optimism")
-    mean = offers["best_revenue"].mean()
-    assert f"best_revenue is {amount(mean)} on average, and {off:.2g} of it" in page.text
-    offers["best_revenue"] -= off
+    claim, count = offers["best_revenue"], len(offers)
+    file = f"{amount(claim.mean())} on average and {number(claim.sum(), 0)} in all"
+    assert f"best_revenue of offers.csv is the model's own claim, {file}. The" in page.text
+    assert f"by {off:.2g} a person by draws of the fit" in page.text
     people = pd.read_csv(run("school").folder / "mine/survey.csv")
     expected = load(run("school").results / "school").expected(people)
-    assert expected.value == pytest.approx(offers["best_revenue"].mean())
-    for label, column in (("Revenue a person", "best_revenue"), ("With past offers", "revenue")):
-        told, total = amount(offers[column].mean()), number(offers[column].sum(), 0)
-        assert told in page.answer and total in page.answer
-        value, _, note = page.card(label).partition("]")
-        if note:
-            assert label == "Revenue a person" and f"{value}], and all" in page.answer
-        assert value.startswith(told) and (note or value.removeprefix(told)).startswith(total)
+    assert expected.value == pytest.approx(claim.mean() - off)
+    # Answers to offers that were drawn lead, with the interval of that very estimate.
+    right, low, high = (
+        measured(run, "school", "delivered", f"drawn_doubly_robust{end}", part="best")
+        for end in ("", "_low", "_high")
+    )
+    assert low < right < high
+    right, low, high = (f"{one:.3f}" for one in (right, low, high))
+    led = f"bring {right} [{low}, {high}], by the model's claim put right by answers, and all"
+    assert led in page.answer and page.card("Revenue a person").startswith(f"{right} [{low}")
+    told, total = amount(offers["revenue"].mean()), number(offers["revenue"].sum(), 0)
+    assert f"with past offers it is {told} a person and {total} in all" in page.answer
+    assert page.card("With past offers").startswith(f"{told}{total} in all")
     new = csv(run, "school", "new_offers")
     mean, total = new["best_revenue"].mean() - off, (new["best_revenue"] - off).sum()
-    assert f"bring {number(mean, 2)} a person, {number(total, 0)} in all" in page.text
+    beside = (
+        f"best_revenue {amount(-off, 2, True)} a person; of the table's {amount(expected.value)})"
+    )
+    said = f"bring {number(mean, 2)} a person, {number(total, 0)} in all, by the model's own claim"
+    assert f"{said} ({beside}" in page.text and count == len(people)
 
 
 def test_a_filter_is_one_number_a_name(run):

@@ -503,7 +503,7 @@ def test_figures_in_print_stand_in_the_tables(everything, noor):
     assert shown["regression_r2"] == 2 and told.dropna().to_dict().items() <= known.items()
 
 
-def drawn_records(random, told, instead, p=0.2, folder=Path("nowhere")):
+def drawn_records(random, told, instead, p=0.2, folder=Path("nowhere"), rows=9):
     """What a study delivers where past offers were drawn at random."""
     made = [("offers_random", "", random), ("offers_random_p", "", p), ("single_drawn", "", 21.0)]
     made += [("offers_random", "told", 1.0)] * told
@@ -514,22 +514,28 @@ def drawn_records(random, told, instead, p=0.2, folder=Path("nowhere")):
         made += [(f"drawn_snips{end}", part, value + more) for end, more in ends.items()]
     for part, value in (("best", 12.5), ("single", 12.0)):
         made += [(f"drawn_doubly_robust{end}", part, value + more) for end, more in ends.items()]
-    table = pd.DataFrame(made, columns=["metric", "part", "value"])
+    table = pd.DataFrame(made, columns=["metric", "part", "value"]).assign(rows=rows)
     known = {"rows": lambda source, metric: table[table["metric"] == metric]}
     return types.SimpleNamespace(**known, folder=folder)
 
 
-def test_the_interval_beside_the_claim_is_told_to_be_that_of_the_claim_put_right(tmp_path):
+@pytest.mark.parametrize("answered", [2, 1])
+def test_what_offers_bring_stands_beside_its_own_interval_and_not_a_claim(tmp_path, answered):
     table = pd.DataFrame({"best_revenue": [12.0, 13.2], "best_offer": 21.0, "revenue": 8.0})
     table.to_parquet(tmp_path / "offers.parquet")
-    numbers = drawn_records(1.0, True, 0.0, folder=tmp_path)
+    numbers = drawn_records(1.0, True, 0.0, folder=tmp_path, rows=answered)
     numbers.delivered = (True, "")
-    told = "[11.50, 13.50] (the interval above) of the best"
     _, said = pages.at_random(numbers)
-    assert told in said
+    assert "[11.50, 13.50] of the best" in said
     sentence, cards = pages.in_total(numbers)
-    assert "is expected to bring 12.60 [11.50, 13.50]" in sentence
-    assert cards[0].note.endswith("; the interval is by answers")
+    assert "bring 12.50 [11.50, 13.50], by the model's claim put right by answers" in sentence
+    whom = {2: "all 2 people 25.00", 1: "all 1 people with an answer 12.50"}[answered]
+    past = {2: "16.00", 1: "8.000"}[answered]
+    assert f"{whom}; with past offers it is 8.000 a person and {past} in all." in sentence
+    assert (cards[0].value, cards[0].interval) == ("12.50", "[11.50, 13.50]")
+    assert cards[0].note.endswith(", put right by answers")
+    (text,) = pages.claimed(numbers)  # what the file adds up to is told, too
+    assert "model's own claim, 12.60 on average and 25.20 in all" in text
 
 
 def test_offers_that_were_drawn_at_random_are_told_beside_the_claim():

@@ -12,7 +12,8 @@ from counterweight.tables.parquet import metrics_table, write_table
 
 def numbers(*records):
     made = rates.study("A", [rates.method("svm")], {}, test_share=0.0)
-    known = [{"target": "general", "metric": name, "value": v, "part": p} for name, v, p in records]
+    named = [dict(zip(("metric", "value", "part"), one, strict=True)) for one in records]
+    known = [{"target": "general", "rows": 4} | one for one in named]
     return StudyNumbers("mine", made, metrics_table("mine", "delivered", known).to_pandas())
 
 
@@ -79,9 +80,9 @@ def test_offers_that_keep_limits_lead_where_the_best_ones_cannot_be_had(tmp_path
     write_table(tmp_path / "offers.parquet", table)
     known.rows = numbers().rows
     assert page.in_total(known)[0].startswith("With the best offer for each person (median 5.50)")
-    assert [*page.optimism(known)][0].endswith(
-        "expect less than its best offers are said to bring."
-    )
+    (text,) = page.claimed(known)
+    assert text.startswith("best_revenue of offers.csv is the model's own claim, 4.000 on average")
+    assert "and 8.000 in all. The largest" in text and text.endswith("expect less than that.")
 
 
 def test_claims_are_lowered_and_have_an_interval_by_draws(tmp_path):
@@ -96,17 +97,18 @@ def test_claims_are_lowered_and_have_an_interval_by_draws(tmp_path):
         folder=tmp_path, delivered=(True,), places=lambda *names: [], rows=numbers(*ends).rows
     )
     sentence, cards = page.in_total(known)
-    assert "to bring 3.750 [3.000, 4.500] by the model's own claim, and all 2" in sentence
+    assert "to bring 3.750 [3.000, 4.500], by the model's own claim, and all 2" in sentence
     assert "people 7.500" in sentence and (cards[0].value, cards[0].note[:5]) == ("3.750", "7.500")
     assert cards[0].interval == "[3.000, 4.500]"
-    (text,) = page.optimism(known)
-    assert "is 4.000 on average, and 0.25 of it" in text and text.endswith("offers bring.")
+    (text,) = page.claimed(known)
+    assert "4.000 on average and 8.000 in all" in text and "by 0.25 a person by draws" in text
+    assert text.endswith("that is taken off what the best offers bring by the model.")
     known.rows = numbers(*ends, ("expected_rough", 1.0, "")).rows
-    said = [*page.optimism(known)][1]
+    said = [*page.claimed(known)][1]
     assert "is boosting, and what its offers bring is rough" in said and "at random first" in said
     drawn = ("expected_rough", 1.0, ""), ("offers_random", 1.0, "")
     known.rows = numbers(*ends, *drawn).rows
-    assert [*page.optimism(known)][1].endswith("nothing taken off.")
+    assert [*page.claimed(known)][1].endswith("nothing taken off.")
     known.rows = numbers(*ends, ("expected_rough", 1.0, "")).rows
     within = [("allotted_revenue_low", 2.0, ""), ("allotted_revenue_high", 4.0, "")]
     known.rows = numbers(*ends, *within, ("allotted_revenue", 3.0, "")).rows
@@ -114,7 +116,7 @@ def test_claims_are_lowered_and_have_an_interval_by_draws(tmp_path):
     assert "bring 3.000 [2.000, 4.000] in all, 1.500 a person, by the model's own" in sentence
     assert "without limits it would be 7.500" in sentence
     assert cards[0].interval == "[1.000, 2.000]"
-    assert "nothing is taken off what offers within" in [*page.optimism(known)][0]
+    assert "nothing is taken off what offers within" in [*page.claimed(known)][0]
 
 
 @pytest.mark.parametrize("refuted", [True, False])
@@ -143,16 +145,19 @@ def test_answers_lead_where_they_refute_the_claim_of_the_model(tmp_path, refuted
         assert ("(35.36 by answers alone, which refute the model)" in sentence) == refuted
     elif refuted:
         assert sentence.startswith(
-            "With one offer of 10 to everybody a person is expected by answers alone to bring "
-            "8.840 [8.200, 9.300], and all 4 people 35.36; with past offers it is 5.000 a person"
+            "With one offer of 10 to everybody a person is expected to bring "
+            "8.840 [8.200, 9.300], by answers alone, and all 4 people 35.36; with past offers it "
+            "is 5.000 a person"
         )
         assert "The model's own claim, 8.000, is refuted by these answers" in sentence
         assert (cards[0].value, cards[0].interval) == ("8.840", "[8.200, 9.300]")
         assert "by answers alone" in cards[0].note and len(cards) == 2
         assert cards[1].value == "5.000"
     else:
-        assert "by the model's own claim to bring 8.000 (by answers" in sentence
-        assert "refuted" not in sentence and cards[0].value == "8.000"
+        # Point and interval are of one estimate: of the claim put right by answers.
+        assert "to bring 8.830 [8.200, 9.300], by the model's claim put right by" in sentence
+        assert "(the claim itself, 8.000, is outside), and all 4 people 35.32" in sentence
+        assert "refuted" not in sentence and cards[0].value == "8.830"
     assert ("which answers alone refute" in page.LEVELS.note(known)) == refuted
 
 

@@ -23,10 +23,10 @@ from counterweight.reporting.pages.own_offers import (
     LIMITS,
     at_an_end,
     at_random,
+    claimed,
     in_total,
     next_steps,
     no_gain,
-    optimism,
     pooled_levels,
     requested,
     untold,
@@ -198,7 +198,7 @@ def answer(numbers):
     texts = (*warnings, first, *earned[:1], *random, *earned[1:], compared)
     paid, totals = in_total(numbers)
     if paid:  # a table of one's own: what its file of offers is expected to bring leads
-        limits = (*optimism(numbers), *at_an_end(numbers), *pooled_levels(numbers))
+        limits = (*claimed(numbers), *at_an_end(numbers), *pooled_levels(numbers))
         unshown = no_gain(numbers)
         lead = f"{unshown[0]} {paid}" if unshown else paid
         texts = (*warnings, lead, first, *limits, *random)
@@ -207,7 +207,7 @@ def answer(numbers):
     if paid:
         todo = tuple(next_steps(numbers))
     if paid and (found := answered_offers(numbers)):  # answers come before the model's claim
-        claim = f"By the model alone: {paid[0].lower()}{paid[1:]}"
+        claim = f"Without these answers: {paid[0].lower()}{paid[1:]}"
         texts, bought = (*warnings, *bought[:2], claim, first, *limits, *random), bought[2:]
         known, step = found
         kept = ("With past offers", "Revenue a person, within the limits")

@@ -29,7 +29,8 @@ _ENDS = ("", "_low", "_high")
 def in_total(numbers):
     """A sentence and cards on what the offers of the study's file bring, a person and in all.
 
-    Of a table of one's own; "" and none elsewhere.
+    Of a table of one's own; "" and none elsewhere. An estimate stands beside its own interval:
+    answers to offers that were drawn tell it where there are some, else the model.
     """
     path = numbers.folder / "offers.parquet"
     if not numbers.delivered[0] or not path.exists():
@@ -37,14 +38,14 @@ def in_total(numbers):
     limited, columns = _limited(numbers), ["best_offer", "best_revenue", "revenue"]
     table = read_table(path, columns + ["allotted_offer", "allotted_revenue"] * limited)
     past, size = table["revenue"].mean(), len(table)
-    best = table["best_revenue"].mean() - (requested(numbers, "expected_optimism") or 0.0)
-    priced, told = table["revenue"].notna(), amount
-    alone = _refuted(numbers, best)
+    claim = table["best_revenue"].mean() - (requested(numbers, "expected_optimism") or 0.0)
+    priced, told, whom, by = table["revenue"].notna(), amount, "", ", expected"
+    alone, right = _refuted(numbers, claim), _leading(numbers, claim)
     known = _drawn(numbers, "allotted_revenue" if limited else "expected_revenue")
     if limited:  # the best offers cannot be had: what is within the limits leads
         ends = _in_print(table["allotted_revenue"].sum(), known, whole=True)[1]
         sentence = f"Within the limits, {allotted_in_words(table, ends)}"
-        sentence += f"; without limits it would be {total(size * best)}"
+        sentence += f"; without limits it would be {total(size * claim)}"
         if alone:
             sentence += f" ({total(size * alone.mean)} by answers alone, which refute the model)"
         best, known = table["allotted_revenue"].sum() / size, known.times(1 / size)
@@ -53,13 +54,20 @@ def in_total(numbers):
         which = f"the best offer for each person (median {_median(offers)})"
         if offers.nunique() == 1:
             which = f"one offer of {_offer(offers.iloc[0])} to everybody"
-        said, claim = _doubt(numbers, best, known), best
+        best, known = (right.mean, right) if right else (claim, known._replace(mean=claim))
+        how = ", by the model's own claim"
         if alone:  # what answers say leads: the curve of the model is off
-            best, past = alone.mean, _drawn(numbers, "drawn_snips", "past").mean
-            said = f" by answers alone to bring {_words(alone)}"
+            past, how = _drawn(numbers, "drawn_snips", "past").mean, ", by answers alone"
+            by = how
+        elif right:
+            how, by = ", by the model's claim put right by answers", ", put right by answers"
+            if not _in_print(claim, right, held=True)[1]:
+                how += f" (the claim itself, {told(claim)}, is outside)"
+        if right and (answered := _answered(numbers)) < size:
+            size, whom = answered, " with an answer"
         sentence = (
-            f"With {which} a person is expected{said}, and all "
-            f"{number(size, 0)} people {total(size * best)}"
+            f"With {which} a person is expected to bring {_words(known)}{how}, and all "
+            f"{number(size, 0)} people{whom} {total(size * best)}"
         )
     if priced.all():
         sentence += f"; with past offers it is {told(past)} a person and {total(size * past)}"
@@ -70,17 +78,11 @@ def in_total(numbers):
             "best_revenue are off, and so may be which offers are best"
         )
     where = ", within the limits" if limited else ""
-    shown = _in_print(best, _put_right(numbers), held=True)
-    if limited or math.isnan(_put_right(numbers).low):
-        shown = _in_print(best, known)
-    by = ", expected"
-    if alone and not limited:
-        shown, by = _in_print(best, alone), ", by answers alone"
-    note = f"{total(size * best)} in all{by}"
-    note += "; the interval is by answers" if _interval_put_right(numbers) else ""
+    shown, note = _in_print(best, known), f"{total(size * best)} in all{whom}{by}"
     cards = [Card(f"Revenue a person{where}", *shown, note)]
     if priced.all():
-        note = f"{total(size * past)} in all{by} with past offers"
+        by = by if alone and not limited else ", expected"
+        note = f"{total(size * past)} in all{whom}{by} with past offers"
         cards.append(Card("With past offers", told(past), "", note))
     if not (alone and requested(numbers, "single_instead")):  # else it leads
         cards += _one_for_all(numbers, size, ", without the limits" if limited else "")
@@ -110,14 +112,17 @@ def _put_right(numbers, how="doubly_robust"):
     return _drawn(numbers, f"drawn_{how}", part)
 
 
-def _interval_put_right(numbers):
-    """Whether what is claimed stands beside the interval of the claim put right by answers."""
-    path, known = numbers.folder / "offers.parquet", _put_right(numbers)
-    if _limited(numbers) or math.isnan(known.low) or not path.exists():
-        return False
-    best = read_table(path, ["best_revenue"])["best_revenue"].mean()
-    best -= requested(numbers, "expected_optimism") or 0.0
-    return bool(_in_print(best, known, held=True)[1]) and not _refuted(numbers, best)
+def _leading(numbers, claimed):
+    """The Estimate by answers that leads before the model's claim; None where that leads."""
+    right = _put_right(numbers)
+    if _limited(numbers) or math.isnan(right.low):
+        return None
+    return _refuted(numbers, claimed) or right
+
+
+def _answered(numbers):
+    """Of how many people answers to offers that were drawn are known."""
+    return int(numbers.rows("delivered", "drawn_doubly_robust")["rows"].max())
 
 
 def _refuted(numbers, claimed):
@@ -151,20 +156,6 @@ def _in_print(value, known, figures=4, *, held=False, whole=False, sign=False):
 def _words(known, figures=4, sign=False):
     """An Estimate in print, with its interval where one is known."""
     return " ".join(filter(None, _in_print(known.mean, known, figures, sign=sign)))
-
-
-def _doubt(numbers, claimed, by_model):
-    """What a person is expected to bring, with its interval by answers where there is one."""
-    known = _put_right(numbers)
-    if math.isnan(known.low):
-        return f" to bring {_words(by_model._replace(mean=claimed))} by the model's own claim"
-    value, ends = _in_print(claimed, known, held=True)
-    if ends:
-        return f" to bring {value} {ends}"
-    return (
-        f" by the model's own claim to bring {amount(claimed)} (by answers to offers near it "
-        f"{_words(known)})"
-    )
 
 
 def _over(numbers, answers):
@@ -224,26 +215,28 @@ def no_gain(numbers):
     )
 
 
-def optimism(numbers):
-    """A sentence on what choosing by an estimated curve adds to its claim; none where checked."""
+def claimed(numbers):
+    """Sentences on what offers.csv adds up to, and what choosing by a curve adds to that claim."""
     path = numbers.folder / "offers.parquet"
-    if not numbers.delivered[0] or not path.exists() or requested(numbers, "single_instead"):
+    if not numbers.delivered[0] or not path.exists():
         return
-    off = requested(numbers, "expected_optimism")
-    curve = "The largest value of an estimated curve is above the truth by chance"
+    claim, off = read_table(path, ["best_revenue"])["best_revenue"], 0.0
+    if not requested(numbers, "single_instead"):
+        off = requested(numbers, "expected_optimism")
+    led, why = _leading(numbers, claim.mean() - (off or 0.0)), ""
     if off is None:
-        yield (
-            f"{curve}, and this method has no draws that tell by how much: expect less than its "
-            "best offers are said to bring."
-        )
+        why = ", and this method has no draws that tell by how much: expect less than that"
     elif off > 0:
-        mean = read_table(path, ["best_revenue"])["best_revenue"].mean()
-        limits = ""
+        why = f", by {off:.2g} a person by draws of the fit: that is taken off "
+        why += "what the best offers bring by the model"
         if _limited(numbers):
-            limits = " without limits; nothing is taken off what offers within the limits bring"
+            why += " without limits; nothing is taken off what offers within the limits bring"
+    if why or led:
+        curve = "The largest value of an estimated curve is above the truth by chance"
         yield (
-            f"{curve}: best_revenue is {amount(mean)} on average, and {off:.2g} of it, by "
-            f"draws of the fit, is taken off what the best offers bring{limits}."
+            "best_revenue of offers.csv is the model's own claim, "
+            f"{amount(claim.mean())} on average and {total(claim.sum())} in all."
+            f"{why and f' {curve}{why}.'}"
         )
     if requested(numbers, "expected_rough"):
         still = (
@@ -422,9 +415,8 @@ def _both_put_right(numbers, gain):
     best, single = (_drawn(numbers, "drawn_doubly_robust", part) for part in ("best", "single"))
     if math.isnan(best.low) or math.isnan(single.low) or not gain:
         return ""
-    led = " (the interval above)" if _interval_put_right(numbers) else ""
     return (
-        f" Put right by answers, models expect {_words(best)}{led} of the best and "
+        f" Put right by answers, models expect {_words(best)} of the best and "
         f"{_words(single)} of one for all, a difference of {gain}."
     )
 

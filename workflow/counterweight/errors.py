@@ -70,6 +70,24 @@ def html_facts(title, facts):
     return f"<table><caption>{escape(title)}</caption><tbody>{''.join(rows)}</tbody></table>"
 
 
+class Shown:
+    """What shows the facts of its `_shown` in a line, and as a table in a notebook."""
+
+    def _shown(self):
+        """Facts by name; numbers or words."""
+        return {}
+
+    def __repr__(self):
+        told = (
+            f"{name} {one if isinstance(one, str) else f'{one:.10g}'}"
+            for name, one in self._shown().items()
+        )
+        return f"{type(self).__name__}({', '.join(told)})"
+
+    def _repr_html_(self):
+        return html_facts(type(self).__name__, self._shown())
+
+
 def holds_password(address):
     """Whether an address holds a password, or what may be one, that is not from the environment.
 

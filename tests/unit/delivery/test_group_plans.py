@@ -178,6 +178,8 @@ def test_buying_may_stop_anywhere_and_who_is_silent_is_told(asked):
     made = plan.with_labels(labels)
     assert (made.labels, made.refused, made.waiting) == (BUDGET - 2, 2, 0)
     assert made.worst > made.bound > made.value
+    told = f"answers {BUDGET - 2}, of rows {len(plan.people)}, no answer 2, still to ask 0)"
+    assert repr(made) == f"GroupAnswers(a leaf tells at most {made.bound:.10g}, {told}"
     wide = plan_of(asked, batches=5)
     assert wide.with_labels(filled(asked, wide)).bound > plan.with_labels(filled(asked, plan)).bound
 

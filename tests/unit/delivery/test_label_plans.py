@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from counterweight import load
 from counterweight.delivery.label_plans import PlannedRows, asked_to_explore, explored, spans_of
-from counterweight.errors import CounterweightError
+from counterweight.errors import CounterweightError, in_brackets
 from counterweight.evaluation.collected import collected_mean
 from counterweight.numerics.coins import key_of_seed
 from counterweight.numerics.designs import expected_half_width
@@ -58,6 +58,7 @@ def test_a_larger_plan_begins_with_a_smaller_one_whatever_the_order_of_the_frame
     assert small.people["drawn"].sum() == 40
     shown = small._repr_html_()
     assert "LabelPlan" in shown and all(who in shown for who in map(str, small.frame["who"][:5]))
+    assert repr(small) == f"LabelPlan(rows to ask 40, of {len(small.people)})"
 
 
 def test_it_is_the_plan_that_the_workflow_makes_with_the_same_key(tmp_path):
@@ -89,6 +90,11 @@ def test_what_a_plan_expects_narrows_and_is_what_the_labels_then_give(study):
     # The labels of all rows leave nothing open; of a number odds say nothing.
     assert within[:-1].all() if saved.binary else ends.isna().all(axis=None)
     answers = plan.with_labels(filled(plan, truth))
+    mean = answers.mean
+    shown = in_brackets(mean.value, mean.low, mean.high, saved.binary)
+    told = f"answers 100, of rows {len(plan.people)}, no answer 0, still to ask 0"
+    assert repr(answers) == f"LabelAnswers(mean {shown}, {told})"
+    assert shown in answers._repr_html_() and "still to ask" in answers._repr_html_()
     half = (answers.mean.high - answers.mean.low) / 2
     told = curve.loc[curve["budget"] == 100, "plan"].item()
     assert half == pytest.approx(told, rel=0.3)

@@ -168,6 +168,9 @@ def test_answers_stand_for_everybody_and_buying_may_stop(saved, people):
     labels.loc[[2, 5], "answer"] = ""
     made = plan.with_labels(labels)
     assert (made.answers, made.refused, made.waiting) == (298, 2, BUDGET - 300)
+    told = f"answers 298, of rows {len(people)}, no answer 2, still to ask {BUDGET - 300})"
+    assert repr(made).startswith("TriedAnswers(revenue of the best offers ")
+    assert repr(made).endswith(told)
 
 
 def test_offers_of_which_nothing_is_told_are_named_with_the_reason():

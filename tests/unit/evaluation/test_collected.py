@@ -23,6 +23,8 @@ from counterweight.evaluation.metrics import auc, log_loss
 from counterweight.evaluation.refutation import refusal_bounds
 from counterweight.numerics.designs import draw, inclusion_chances, stopped_chances
 from counterweight.numerics.estimate import Estimate
+from scipy.special import expit
+from scipy.stats import beta
 
 
 def samples(chances):
@@ -314,6 +316,41 @@ def test_a_share_leaves_no_room_for_what_known_labels_rule_out(how):
         assert all(one.low <= one.value <= one.high for one in classes)
     whole = collected_mean(y[:15], chances[:15] + 0.2, mask[:15], p[:15], how=how)
     assert 8 / 15 - 1e-12 <= whole.low <= whole.value <= whole.high <= 12 / 15 + 1e-12
+
+
+def exact(count, rows):
+    """Clopper and Pearson's interval."""
+    low = beta.ppf(0.025, count, rows - count + 1) if count else 0.0
+    return low, beta.ppf(0.975, count + 1, rows - count)
+
+
+def test_few_labels_of_a_class_tell_no_less_than_so_many_counts():
+    highest = []
+    for count in range(1, 20):
+        y = (np.arange(500) < count).astype(float)
+        found = collected_mean(y, np.full(500, 0.08), np.arange(500) < 40, how="hajek")
+        low, high = exact(count, 40)
+        assert found.high - found.low <= 1.1 * (high - low)
+        highest.append(found.high)
+    assert (np.diff(highest) > 0).all()
+
+
+def test_intervals_of_rare_outcomes_hold_and_are_no_wider_than_those_of_counts():
+    rng, rows, held, wide = np.random.default_rng(1), 2500, [], []
+    rare = np.arange(rows) >= 2000
+    score = np.where(rare, rng.normal(-3.3, 0.6, rows), rng.normal(-0.3, 1.2, rows))
+    y = (rng.random(rows) < expit(score)).astype(float)
+    chances, truth = np.where(rare, 0.08, 0.05), y[rare].mean()
+    for _ in range(300):
+        mask = rng.random(rows) < chances
+        found = collected_by_group(y, chances, mask, expit(score - 0.8), rare)[True]
+        count, labels = int(y[mask & rare].sum()), int((mask & rare).sum())
+        low, high = exact(count, labels)
+        held.append(found.low <= truth <= found.high)
+        wide.append([found.high - found.low, high - low])
+    assert np.mean(held) >= 0.95
+    ours, counted = np.mean(wide, axis=0)
+    assert ours < 1.15 * counted
 
 
 def test_an_answer_from_one_class_says_what_could_be_unseen():

@@ -36,6 +36,8 @@ def reference(rng):
 
 def test_a_sample_is_adjusted_to_a_table_and_to_margins(answers, reference):
     sample = Sample(answers, id="person", weight="design_weight")
+    assert repr(sample).startswith("Sample(rows 800, id person, rows of equal weight ")
+    assert "column hours" in sample._repr_html_()
     adjusted = sample.adjust(reference)
     mean = adjusted.mean("hours")
     assert "800 rows stand for 1,500 rows" in str(adjusted.summary())

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from counterweight.datasets.own_table import typed_like, typed_table
-from counterweight.errors import CounterweightError, html_facts, listed
+from counterweight.errors import CounterweightError, Shown, listed
 from counterweight.labeling.columns import free_name
 from counterweight.numerics.checks import pandas_frame
 from counterweight.numerics.coins import canonical_ids
@@ -344,13 +344,26 @@ def word(value):
     return str(value)
 
 
-class ShownPlan:
-    """A plan in a notebook: how many of its ``people`` are asked, and the first of ``frame``."""
+class ShownPlan(Shown):
+    """A plan in Python: how many of its ``people`` are asked; in a notebook the first of ``frame``,
+    too."""
+
+    def _shown(self):
+        return {"rows to ask": len(self.frame), "of": len(self.people)}
 
     def _repr_html_(self):
-        told = {"rows to ask": len(self.frame), "of": len(self.people)}
-        first = self.frame.head().to_html(index=False, border=0)
-        return html_facts(type(self).__name__, told) + first
+        return super()._repr_html_() + self.frame.head().to_html(index=False, border=0)
+
+
+class ShownAnswers(Shown):
+    """Answers that came back, in Python: what they say by `_said`, and how many ``came``."""
+
+    def _said(self):
+        return {}
+
+    def _shown(self):
+        told = {"answers": int(self.came.sum()), "of rows": len(self.came)}
+        return self._said() | told | {"no answer": self.refused, "still to ask": self.waiting}
 
 
 def without_outcome(frame, person, outcome):

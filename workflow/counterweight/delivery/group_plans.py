@@ -17,6 +17,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from counterweight.delivery.bought_file import (
+    ShownAnswers,
     ShownPlan,
     as_codes,
     places_in,
@@ -143,7 +144,7 @@ class PlannedGroups(PlannedRows):
         return made
 
 
-class GroupAnswers:
+class GroupAnswers(ShownAnswers):
     """What groups that were asked for by design say of the people who had told none.
 
     Attributes
@@ -217,6 +218,10 @@ class GroupAnswers:
             found = ratio_mean(own, weight, **told)
             made[name] = possible(found, (part * own).sum(), 1 - (part * (1 - own)).sum())
         return made
+
+    def _said(self):
+        told = {"a leaf tells at most": self.bound}
+        return told if self.certified is None else told | {"certified": str(self.certified)}
 
     def records(self) -> list[dict]:
         """What it says, as metric records."""

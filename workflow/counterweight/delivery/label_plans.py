@@ -18,6 +18,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from counterweight.delivery.bought_file import (
+    ShownAnswers,
     ShownPlan,
     as_columns,
     column_names,
@@ -28,7 +29,7 @@ from counterweight.delivery.bought_file import (
     without_outcome,
     word,
 )
-from counterweight.errors import CounterweightError, in_figures, listed
+from counterweight.errors import CounterweightError, in_brackets, in_figures, listed
 from counterweight.evaluation.collected import (
     NEAREST,
     collected_by_group,
@@ -578,7 +579,7 @@ class LabelPlan(ShownPlan):
         return LabelAnswers(self._saved, estimate, y, drawn, chances, waiting, level)
 
 
-class LabelAnswers:
+class LabelAnswers(ShownAnswers):
     """What labels bought by design say of the rows of a frame that had no outcome.
 
     Attributes
@@ -606,12 +607,15 @@ class LabelAnswers:
     ) -> None:
         self._saved, self.predicted, self.outcome = saved, predicted, outcome
         self.bought = self.came = np.isfinite(outcome)
-        self.drawn, self.asked = drawn, chances
-        self.level, self.waiting = level, waiting
+        self.drawn, self.asked, self.level, self.waiting = drawn, chances, level, waiting
         self.refused = int((drawn & ~self.bought).sum())
         # Who did not answer is taken to be like the others that were asked, at equal estimates.
         self.chances = chances * (self.bought.sum() / drawn.sum())
         self.mean = collected_mean(*self.told(), binary=saved.binary, level=level)
+
+    def _said(self):
+        one = self.mean
+        return {"mean": in_brackets(one.value, one.low, one.high, self._saved.binary)}
 
     @property
     def reached(self) -> float:

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from counterweight.delivery.bought_file import (
     LEAST,
+    ShownAnswers,
     ShownPlan,
     places_in,
     read_bought,
@@ -39,7 +40,7 @@ from counterweight.delivery.label_plans import (
     with_ids,
 )
 from counterweight.delivery.saved_offers import SavedOffers
-from counterweight.errors import CounterweightError
+from counterweight.errors import CounterweightError, in_brackets
 from counterweight.evaluation.collected import assisting_model, bought_rows, collected_mean
 from counterweight.labeling.columns import forms_of, types_of
 from counterweight.labeling.outcome_rules import accepts
@@ -123,7 +124,7 @@ class PlannedOffers(PlannedRows):
         return made
 
 
-class TriedAnswers:
+class TriedAnswers(ShownAnswers):
     """What answers to offers that were drawn say of what offers earn.
 
     Attributes
@@ -206,6 +207,11 @@ class TriedAnswers:
         elif count < LEAST:
             self.left_out[name] = f"{count} answers, and {LEAST} are needed"
         return name not in self.left_out
+
+    def _said(self):
+        best = self.revenue.get(BEST)
+        told = None if best is None else in_brackets(best.value, best.low, best.high)
+        return {"revenue of the best offers": told or self.left_out[BEST]}
 
     @property
     def reached(self) -> float:

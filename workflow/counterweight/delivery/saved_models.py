@@ -17,7 +17,14 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from counterweight.datasets.own_table import typed_like
-from counterweight.errors import CounterweightError, html_facts, in_brackets, in_figures, listed
+from counterweight.errors import (
+    CounterweightError,
+    Shown,
+    html_facts,
+    in_brackets,
+    in_figures,
+    listed,
+)
 from counterweight.labeling.column_statistics import number_column
 from counterweight.labeling.encoding import Feature, TabularEncoder, fitted_encoder
 from counterweight.numerics.checks import pandas_frame, with_columns
@@ -47,7 +54,7 @@ PEOPLE = "The table of people"
 SHOWN = ("study", "title", "outcome", "setting", "id", "rows", "labeled")
 
 
-class SavedModel:
+class SavedModel(Shown):
     """A saved object: facts that JSON can hold, and named arrays of numbers.
 
     Subclasses have ``KIND``, a key of `LOADERS`. Those whose features a `TabularEncoder` makes keep
@@ -134,13 +141,6 @@ class SavedModel:
         if getattr(self, "binary", False):
             told["yes from"] = self.facts["threshold"]
         return told
-
-    def __repr__(self):
-        told = (
-            f"{name} {one if isinstance(one, str) else f'{one:.10g}'}"
-            for name, one in self._shown().items()
-        )
-        return f"{type(self).__name__}({', '.join(told)})"
 
     def _repr_html_(self):
         """What a notebook shows: what it answers, of what it was fitted, what else it holds."""

@@ -18,7 +18,14 @@ from counterweight.errors import CounterweightError
 from counterweight.evaluation.metrics import metric_of
 from counterweight.numerics.checks import as_marks
 from counterweight.numerics.designs import fixed_parts
-from counterweight.numerics.estimate import UNBOUNDED, Estimate, mean_interval, possible, shape_of
+from counterweight.numerics.estimate import (
+    UNBOUNDED,
+    Estimate,
+    mean_interval,
+    possible,
+    shape_of,
+    share_interval,
+)
 from counterweight.numerics.linear import expit, logit
 from counterweight.numerics.ranking import placements
 
@@ -28,6 +35,8 @@ HOW = ("calibrated", "difference", "ppi", "horvitz_thompson", "hajek")
 NEAREST = 1e-6
 #: Labels for which the variance that a model expects counts beside that of a group's own labels.
 EXPECTED = 20
+#: Labels of a class below which its share may have the interval of so many counts.
+RARE = 20
 #: The same of a metric.
 FEW = 10
 #: What the slope of a calibration is held to 1 by: as much as one label says.
@@ -178,14 +187,15 @@ def collected_mean(
     Returns
     -------
     Estimate
-        Interval by `mean_interval` from the rows' influences. Where all labels bought are of one
-        class it says how many unseen ones of the other there could be. Of a class "hajek" and
+        Interval by `mean_interval` from the rows' influences; that of counts which are worth as
+        much, where a class has fewer than 20 labels and it is shorter. Where all labels bought are
+        of one class it says how many unseen ones of the other there could be. Of a class "hajek" and
         "calibrated" without folds stay within what the rows that were not bought can still make.
 
     References
     ----------
     Horvitz & Thompson (1952); Hájek (1971); Särndal, Swensson & Wretman (1992), chapters 5 and 6;
-    Angelopoulos, Duchi & Zrnic (2023), *PPI++*; Zrnic & Candès (2024), *Active statistical
+    Korn & Graubard (1998) for counts; Angelopoulos, Duchi & Zrnic (2023), *PPI++*; Zrnic & Candès (2024), *Active statistical
     inference*; Lehtonen & Veijanen (1998) for logistic assisting models.
     """
     if how not in HOW:
@@ -606,7 +616,7 @@ def _told(told, value, influence, level, mine=None, bounds=None, centred=True, v
     which a mean of the labels themselves was taken."""
     bounds = told.bounds if bounds is None else bounds
     mine = slice(None) if mine is None else mine
-    c, w, pi = influence[mine], told.weight[mine], told.pi[mine]
+    c, w, pi, ones = influence[mine], told.weight[mine], told.pi[mine], told.outcome[mine].sum()
     parts = np.sqrt(1 - pi) * c
     if told.design == "fixed":
         place = told.stratum[mine]
@@ -622,18 +632,13 @@ def _told(told, value, influence, level, mine=None, bounds=None, centred=True, v
         second = (count * second + EXPECTED * variance) / (count + EXPECTED)
     error = float(np.sqrt(second))
     effective = float(w.sum() ** 2 / (w @ w))
-    low, high = mean_interval(
-        value,
-        error,
-        shape.skewness,
-        len(c) if error > 0 else effective,
-        level,
-        bounds,
-        kurtosis=shape.kurtosis,
-        scale="plain",
-    )
+    known = shape.skewness, len(c) if error > 0 else effective, level, bounds
+    low, high = mean_interval(value, error, *known, kurtosis=shape.kurtosis, scale="plain")
     if error == 0 and (pi == 1).all():
         low = high = value
+    elif told.binary and 0 < value < 1 and min(ones, len(c) - ones) < RARE:
+        ends = (low, high), share_interval(value, error, len(c), level)
+        low, high = min(ends, key=np.ptp)
     least, most = (-np.inf if bounds[0] is None else bounds[0]), bounds[1]
     value = float(np.clip(value, least, np.inf if most is None else most))
     return Estimate(

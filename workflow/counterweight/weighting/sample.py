@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from counterweight.errors import CounterweightError, html_facts, listed
+from counterweight.errors import CounterweightError, Shown, html_facts, listed
 from counterweight.numerics.checks import checked_weights, pandas_frame
 from counterweight.numerics.estimate import from_moments, shape_of
 from counterweight.weighting.coded import Coded, Column, as_column, binned, code_tables
@@ -249,7 +249,7 @@ def _balance_table(columns, base, weights):
     return pd.concat(parts, ignore_index=True)
 
 
-class Sample:
+class Sample(Shown):
     """Rows that were not drawn at random from those that they are to stand for.
 
     Parameters
@@ -299,11 +299,13 @@ class Sample:
                 raise CounterweightError(f"Weight column {weight!r} is text: weights are numbers.")
             self.weight = checked_weights(values, len(frame))
 
-    def _repr_html_(self):
+    def _shown(self):
         told = {"rows": f"{len(self.frame):,}", "id": self.id or "none"}
-        told["rows of equal weight"] = f"{effective_sample_size(self.weight):,.0f}"
-        kinds = {name: str(kind) for name, kind in self.frame.dtypes.items()}
-        return html_facts("Sample", told | {f"column {name}": kind for name, kind in kinds.items()})
+        return told | {"rows of equal weight": f"{effective_sample_size(self.weight):,.0f}"}
+
+    def _repr_html_(self):
+        kinds = {f"column {name}": str(kind) for name, kind in self.frame.dtypes.items()}
+        return html_facts("Sample", self._shown() | kinds)
 
     def adjust(
         self,

@@ -425,6 +425,12 @@ def test_what_scikit_learn_shows_of_classifiers_it_shows_of_saved_ones(
     at = dependence["grid_values"][0][1]
     mean = saved.predict_proba(frame.assign(**{column: at}))[:, 1].mean()
     assert dependence["average"][0, 1] == pytest.approx(mean)
+    # As Docs tell of whole numbers, which scikit-learn refuses.
+    whole = frame.assign(**{column: frame[column].round().astype(int)})
+    with pytest.raises(ValueError, match="integer data"):
+        partial_dependence(saved, whole, [column], **told)
+    floats = partial_dependence(saved, whole.astype({column: float}), [column], **told)
+    assert len(floats["grid_values"][0]) == 4
 
 
 PARSER = doctest.DocTestParser()

@@ -10,9 +10,14 @@ import pytest
 from counterweight.errors import CounterweightError
 from counterweight.labeling import target_leakage
 from counterweight.labeling.column_report import column_report, report_table, secrets_of
-from counterweight.labeling.column_statistics import compared, line_share, plane_share
+from counterweight.labeling.column_statistics import (
+    compared,
+    known_by_label,
+    line_share,
+    plane_share,
+)
 from counterweight.labeling.split import tell_leaks
-from counterweight.labeling.target_leakage import FIRST_ROWS, _Told, known_by_label
+from counterweight.labeling.target_leakage import FIRST_ROWS, _Told
 from counterweight.plan.components import columns_by_role
 from counterweight.reporting.study_page import column_doubts
 from scipy.special import expit
@@ -427,6 +432,33 @@ def test_a_number_that_rows_with_an_outcome_have_one_value_of_is_a_state_or_a_cu
     assert (fact.use == "left out") == left_out
     assert ("one value in all rows with an outcome and in no other" in fact.why) == left_out
     assert ("if it only says who has one, leave it out" in fact.doubt) == (not left_out)
+
+
+@pytest.mark.parametrize("kind", [float, str])
+@pytest.mark.parametrize(("column", "found"), [("away", 1), ("chosen", 2), ("rare", 0), ("few", 0)])
+def test_a_default_that_all_rows_without_an_outcome_have_is_told(kind, column, found):
+    """Reminders come with a yes, and stay 0 where nothing is known yet; a rule is to be looked at;
+    what few have is 0 there by chance or by being rare."""
+    rng = np.random.default_rng(8)
+    y, known = rng.random(900) < 0.4, rng.random(900) < 0.6
+    sent = 1 + rng.poisson(2, 900)
+    values = {
+        "away": np.where(y & (rng.random(900) < 0.8), sent, 0),
+        "chosen": np.where(rng.random(900) < 0.5, sent, 0),
+        "rare": np.where(rng.random(900) < 0.03, sent, 0),
+        "few": np.where(rng.random(900) < 0.5, sent, 0),
+    }[column]
+    values = np.where(known, values, 0).astype(kind)
+    x, y = rng.normal(size=900), np.where(known, y, np.nan)
+    if column == "few":
+        some = np.flatnonzero(known)[:300]
+        some = np.append(some, np.flatnonzero(~known)[:9])
+        values, x, y = values[some], x[some], y[some]
+    frame = pd.DataFrame({"sent": values, "x": x, "y": y})
+    fact = asked(frame, {"outcome": {"column": "y", "positive": 1}})["sent"]
+    assert ("it may be filled in afterwards" in fact.why) == (found == 1)
+    assert (fact.use == "left out") == (found == 1)
+    assert ("all rows without an outcome have one value of it" in fact.doubt) == (found == 2)
 
 
 def test_codes_of_a_number_in_steps_tell_it_whatever_their_order_and_sizes():

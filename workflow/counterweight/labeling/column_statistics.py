@@ -486,6 +486,26 @@ def compared(y, a, X):
     return np.where(known.sum(axis=1) >= max(LEAST, 0.25 * known.shape[1]), best, 0.0)
 
 
+def known_by_label(present, labeled):
+    """Whether a column (mask of the rows that have it) is known by label: "" where it is not.
+
+    ``labeled``: known in at most one of 200 unlabeled rows, but in one of ten labeled rows or more,
+    and so by chance in one table of 10,000. ``unlabeled``: the same of the others. "" also where
+    there are fewer than `LEAST` rows of either.
+    """
+    rows = labeled.sum(), (~labeled).sum()
+    if min(rows) < LEAST:
+        return ""
+    known = present[labeled].sum(), present[~labeled].sum()
+    for name, this, that in (("labeled", 0, 1), ("unlabeled", 1, 0)):
+        share = known[this] / rows[this]
+        # Where few are known, none among few rows is chance.
+        chance = (1 - share) ** rows[that]
+        if known[that] <= 0.005 * rows[that] and share >= 0.1 and chance < 1e-4:
+            return name
+    return ""
+
+
 def explained(y, predicted):
     """Share of the variance of y that predictions explain."""
     spread = ((y - y.mean()) ** 2).sum()

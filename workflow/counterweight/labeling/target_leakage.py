@@ -13,6 +13,7 @@ from counterweight.labeling.column_statistics import (
     LEAST,
     compared,
     explained,
+    known_by_label,
     line_share,
     plain_auc,
     plane_share,
@@ -140,12 +141,14 @@ class Secret:
             return "", ""
         one = self.one
         how = known_by_label(present(values), self.known) or same_by_label(values, self.known)
-        if how == "chosen":
-            return "", (
-                f"all rows with {one} have one value of it and nearly all others have another, so "
-                f"these are like no row with {one}: if it only says who has one, leave it out by "
-                "columns.ignore"
-            )
+        how = how or filled_by_label(values, self.known, self._values)
+        doubts = {
+            "chosen": f"all rows with {one} have one value of it and nearly all others have "
+            f"another, so these are like no row with {one}: if it only says who has one, leave it "
+            "out by columns.ignore",
+            "filled": f"all rows without {one} have one value of it, which many with {one} do not "
+            f"have: if other values come with the {self.name}, leave it out by columns.ignore",
+        }
         return {
             "": "",
             "labeled": f"known only for rows with {one}, it may give the {self.name} away",
@@ -154,7 +157,9 @@ class Secret:
             "have it and nothing else is learnt of it",
             "same unlabeled": f"one number in all rows without {one} and in no other, it may give "
             f"the {self.name} away",
-        }[how], ""
+            "away": f"one value in all rows without {one}, and others with one {self.name} alone, "
+            "it may be filled in afterwards",
+        }.get(how, ""), doubts.get(how, "")
 
     def of_order(self, values):
         """That numbers of a column which is no feature tell for which rows it is known, or "".
@@ -272,26 +277,6 @@ def _of_size_one(values):
     return values / largest if largest > 0 else values
 
 
-def known_by_label(present, labeled):
-    """Whether a column (mask of the rows that have it) is known by label: "" where it is not.
-
-    ``labeled``: known in at most one of 200 unlabeled rows, but in one of ten labeled rows or more,
-    and so by chance in one table of 10,000. ``unlabeled``: the same of the others. "" also where
-    there are fewer than `LEAST` rows of either.
-    """
-    rows = labeled.sum(), (~labeled).sum()
-    if min(rows) < LEAST:
-        return ""
-    known = present[labeled].sum(), present[~labeled].sum()
-    for name, this, that in (("labeled", 0, 1), ("unlabeled", 1, 0)):
-        share = known[this] / rows[this]
-        # Where few are known, none among few rows is chance.
-        chance = (1 - share) ** rows[that]
-        if known[that] <= 0.005 * rows[that] and share >= 0.1 and chance < 1e-4:
-            return name
-    return ""
-
-
 def same_by_label(values, labeled):
     """Whether a column has one value in the labeled rows that no other has, or the other way round.
 
@@ -314,6 +299,29 @@ def same_by_label(values, labeled):
         if own and others and (many or this == 0):
             return "chosen" if many and this == 0 else name
     return ""
+
+
+def filled_by_label(values, labeled, secret):
+    """Whether unlabeled rows all have one value, as if labels brought the others: "" where not.
+
+    A tenth of the labeled rows have another, so that it is not by chance as of `known_by_label`.
+    ``away`` where these are of one of two classes, beyond chance; else ``filled``: so are honest
+    columns by one value of which rows without a label were chosen.
+    """
+    words, codes = np.unique(values, return_inverse=True)
+    place = np.bincount(codes[~labeled], minlength=len(words)).argmax()
+    own = codes == place
+    count, other = np.count_nonzero(~labeled), labeled & ~own
+    share = other.sum() / max(labeled.sum(), 1)
+    if min(count, other.sum()) < LEAST or share < 0.1 or (1 - share) ** count > 1e-4:
+        return ""
+    if not own[~labeled].all():
+        return ""
+    names, of = np.unique(secret[labeled], return_inverse=True)
+    told = np.bincount(of[other[labeled]], minlength=len(names))
+    chance = (np.bincount(of).max() / labeled.sum()) ** other.sum()
+    alike = told.max() >= NEAR_PERFECT * told.sum() and chance < 1e-4
+    return "away" if len(names) == 2 and alike else "filled"
 
 
 def copied(values, secret):

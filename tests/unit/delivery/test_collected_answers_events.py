@@ -286,6 +286,23 @@ def test_a_share_of_few_rows_has_the_interval_of_a_count():
     assert share_interval(0.0, 0.0, 10) == (0.0, pytest.approx(1 - 0.025**0.1))
 
 
+@pytest.mark.parametrize(("labels", "told"), [(9, False), (10, True)])
+def test_the_ratio_of_few_labels_among_the_highest_has_no_interval(tmp_path, labels, told):
+    rng = np.random.default_rng(5)
+    frame, p = a_log(rng, 400)
+    events = Events(job(tmp_path, frame))
+    inside, y = np.flatnonzero(events.tops[0.1]["now"]), (rng.random(400) < p).astype(float)
+    y[inside[:2]] = 0, 1
+    bought = np.ones(400, bool)
+    bought[inside[labels:]] = False
+    made = answers(events, np.where(bought, 0.5, 1.0), bought, y)
+    highest_ones = made["now", "predicted_over_observed", 0.1, None]
+    assert highest_ones["rows"] == labels and highest_ones["value"] > 0
+    for name in ("standard_error", "low", "high"):
+        assert (highest_ones[name] is not None) == told
+    assert made["now", "predicted_over_observed", 1.0, None]["low"] > 0
+
+
 def test_what_is_expected_of_near_certain_predictions_is_within_what_may_come(tmp_path):
     """Most scores are next to 0 or 1: a 1 where it is not foretold moves the AUC a lot."""
     rng = np.random.default_rng(8)

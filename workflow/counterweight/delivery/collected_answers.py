@@ -37,7 +37,7 @@ from counterweight.evaluation.collected import (
     recalibration,
 )
 from counterweight.evaluation.refutation import refusal_bounds, refuted
-from counterweight.evaluation.scored_log import RATIO, counted_of
+from counterweight.evaluation.scored_log import FEW_DRAWS, RATIO, counted_of
 from counterweight.models.score_tilt import ScoreTilt, chance_of_outcome
 from counterweight.numerics.coins import canonical_ids, own_key
 from counterweight.numerics.estimate import Estimate, share_interval
@@ -614,7 +614,10 @@ class EventAnswers:
         return {"estimates": found, "differences": pairs}
 
     def _ratio(self, p, inside):
-        """What is predicted over what is observed among some rows, an `Estimate`."""
+        """What is predicted over what is observed among some rows, an `Estimate`.
+
+        Of fewer labels than `FEW_DRAWS` it has no interval, as of a log whose rewards are known.
+        """
         options = {"binary": True, "level": self.level, "beyond": True}
         if inside.all():
             return over_share(float(p.mean()), collected_mean(*self.told(), **options))
@@ -623,7 +626,9 @@ class EventAnswers:
         told = found.value, found.standard_error, found.rows, self.level
         if np.isfinite(found.value):
             found = replace(found, **dict(zip(ENDS, share_interval(*told), strict=True)))
-        return over_share(float(p[inside].mean()), found)
+        ratio = over_share(float(p[inside].mean()), found)
+        none = dict.fromkeys(("standard_error", *ENDS), np.nan) if found.rows < FEW_DRAWS else {}
+        return replace(ratio, **none)
 
     def _line(self, place, metric, share, found, inside=None):
         inside = self.bought if inside is None else self.bought & inside

@@ -189,14 +189,15 @@ def collected_mean(
     Estimate
         Interval by `mean_interval` from the rows' influences; that of counts which are worth as
         much, where a class has fewer than 20 labels and it is shorter. Where all labels bought are
-        of one class it says how many unseen ones of the other there could be. Of a class "hajek" and
-        "calibrated" without folds stay within what the rows that were not bought can still make.
+        of one class it says how many unseen ones of the other there could be. Of a class "hajek"
+        and "calibrated" without folds stay within what the rows that were not bought can still
+        make.
 
     References
     ----------
     Horvitz & Thompson (1952); Hájek (1971); Särndal, Swensson & Wretman (1992), chapters 5 and 6;
-    Korn & Graubard (1998) for counts; Angelopoulos, Duchi & Zrnic (2023), *PPI++*; Zrnic & Candès (2024), *Active statistical
-    inference*; Lehtonen & Veijanen (1998) for logistic assisting models.
+    Korn & Graubard (1998) for counts; Angelopoulos, Duchi & Zrnic (2023), *PPI++*; Zrnic & Candès
+    (2024), *Active statistical inference*; Lehtonen & Veijanen (1998) for logistic assisting models.
     """
     if how not in HOW:
         raise CounterweightError(f"There is no way {how!r}; choose one of {', '.join(HOW)}.")

@@ -197,7 +197,7 @@ def collected_mean(
     ----------
     Horvitz & Thompson (1952); Hájek (1971); Särndal, Swensson & Wretman (1992), chapters 5 and 6;
     Korn & Graubard (1998) for counts; Angelopoulos, Duchi & Zrnic (2023), *PPI++*; Zrnic & Candès
-    (2024), *Active statistical inference*; Lehtonen & Veijanen (1998) for logistic assisting models.
+    (2024), *Active statistical inference*; Lehtonen & Veijanen (1998) for logistic models.
     """
     if how not in HOW:
         raise CounterweightError(f"There is no way {how!r}; choose one of {', '.join(HOW)}.")

@@ -4,11 +4,18 @@ import numpy as np
 import pandas as pd
 import pytest
 from counterweight import load
-from counterweight.delivery.label_plans import PlannedRows, asked_to_explore, explored, spans_of
+from counterweight.delivery.label_plans import (
+    DEFAULTS,
+    PlannedRows,
+    asked_to_explore,
+    explored,
+    spans_of,
+)
+from counterweight.delivery.saved_scores import CalibrationBand
 from counterweight.errors import CounterweightError, in_brackets
 from counterweight.evaluation.collected import collected_mean
 from counterweight.numerics.coins import key_of_seed
-from counterweight.numerics.designs import expected_half_width
+from counterweight.numerics.designs import draw, expected_half_width
 from counterweight.numerics.ranking import moves_of_auc
 from counterweight.tables.parquet import read_table
 from delivering import delivered, people
@@ -59,6 +66,24 @@ def test_a_larger_plan_begins_with_a_smaller_one_whatever_the_order_of_the_frame
     shown = small._repr_html_()
     assert "LabelPlan" in shown and all(who in shown for who in map(str, small.frame["who"][:5]))
     assert repr(small) == f"LabelPlan(rows to ask 40, of {len(small.people)})"
+
+
+def test_what_is_expected_of_numbers_with_a_long_tail_is_near_what_labels_reach():
+    """The ends of intervals know of no tail of one in 25, by which a third of it was told."""
+    rng, collect = np.random.default_rng(8), DEFAULTS | {"budget": 150}
+    f = rng.uniform(5, 10, 34_000)
+    y = f + rng.normal(size=len(f)) * np.where(rng.random(len(f)) < 0.04, 9.0, 0.5)
+    band = CalibrationBand("number").fit(y[:30_000], f[:30_000])
+    f, y = f[30_000:], y[30_000:]
+    rows = PlannedRows.of(f, band, False, None, collect)
+    chance, reached = rows.chances(150), []
+    for _ in range(40):
+        mask = draw(chance, rng.random(len(f)), design="poisson").mask
+        found = collected_mean(y, chance, mask, f, binary=False)
+        reached.append((found.high - found.low) / 2)
+    assert 0.65 < rows.half(chance) / np.median(reached) < 1.2
+    band.spread_ = band.tails_ = None
+    assert PlannedRows.of(f, band, False, None, collect).half(chance) < 0.4 * np.median(reached)
 
 
 def test_it_is_the_plan_that_the_workflow_makes_with_the_same_key(tmp_path):

@@ -4,10 +4,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from counterweight.delivery.saved_scores import CalibrationBand, _Recalibration, _Windows
+from counterweight.delivery.saved_scores import CalibrationBand, _Recalibration
 from counterweight.errors import CounterweightError
+from counterweight.numerics.designs import TAILS
 from counterweight.numerics.estimate import variance_of_block
 from counterweight.numerics.linear import centred, fit_logistic
+from counterweight.numerics.ranking import ScoreWindows
 from scipy.special import expit
 from scipy.stats import binomtest
 
@@ -125,6 +127,23 @@ def test_bands_of_numbers_follow_the_size_of_residuals(rng):
     band = CalibrationBand("number").fit(y + x, x)
     low, high = band.interval([0.05, 0.95])
     assert (high - low)[1] > 3 * (high - low)[0]
+
+
+def test_how_far_numbers_lie_from_predictions_counts_their_long_tail(rng):
+    """Nine in ten residuals are of standard deviation .1, one of 3 (a long tail): .95 in all."""
+    x = rng.uniform(0, 1, 20_000)
+    noise = rng.normal(size=len(x)) * np.where(rng.random(len(x)) < 0.1, 3.0, 0.1)
+    band = CalibrationBand("number", 0.8).fit(x + noise * (1 + x), x)
+    square = (band.spread_ / (1 + band.score_)) ** 2
+    np.testing.assert_allclose([square.mean(), *square[20:-20:40]], 0.909, rtol=0.3)
+    assert square.mean() == pytest.approx(0.909, rel=0.08)
+    # Half of the squares are nearly nothing of their mean, those of the tail many times that.
+    assert band.tails_[0] < 0.01 and (np.diff(band.tails_) > 0).all() and band.tails_[-1] > 30
+    assert band.tails_ @ np.diff(TAILS) == pytest.approx(1)
+    again = CalibrationBand.from_arrays(band.to_arrays())
+    np.testing.assert_array_equal(again.spread_, band.spread_)
+    old = {name: part for name, part in band.to_arrays().items() if name not in ("spread", "tails")}
+    assert CalibrationBand.from_arrays(old).spread_ is None
 
 
 def test_too_few_rows_say_so(rng):
@@ -285,7 +304,7 @@ def test_rows_without_weight_have_no_say(kind, rng):
 
 def test_windows_of_mirrored_scores_are_mirrored():
     score = np.arange(-50.0, 51.0)
-    windows = _Windows(score, np.ones(len(score)))
+    windows = ScoreWindows(score, np.ones(len(score)))
     np.testing.assert_allclose(windows.score, -windows.score[::-1], atol=1e-9)
     np.testing.assert_array_equal(windows.start, len(score) - windows.stop[::-1])
     # Kish's effective rows of equal weights are the rows.

@@ -188,12 +188,12 @@ class PlannedRows:
     `importance`, how much each row counts in what is asked; `group` are names, "" without.
     `moves` (N,) say how far a row moves what is asked, in parts of how far it moves a mean, where
     that is no mean, `moves_alike` if all had one chance of it; `beyond` whether outcomes could have
-    come out otherwise. `answered` is the chance, one or (N,), that a row that is asked tells what
-    is asked for. Of labels that are there `spent` is what they cost, `excess` by which part of it
-    the square of their half-width is above the one that was to be expected.
+    come out otherwise; `tails`, of numbers, how long theirs is. `answered` (one or (N,)) is the
+    chance that a row that is asked tells what is asked for. Of labels that are there `spent` is
+    what they cost, `excess` by which part of it the square of their half-width is above its due.
     """
 
-    moves, moves_alike, beyond = None, None, False
+    moves, moves_alike, beyond, tails = None, None, False, None
     answered, spent, excess = 1.0, 0.0, 0.0
 
     def __init__(self, estimate, truth, spread, importance, cost, group, binary, collect):
@@ -208,25 +208,24 @@ class PlannedRows:
     def of(cls, estimate, band, binary, frame, collect):
         """Of estimates (N,) with their band, of the rows of a frame."""
         if binary:
-            truth = np.sqrt(estimate * (1 - estimate))
+            spread = truth = np.sqrt(estimate * (1 - estimate))
         else:
-            low, high = band.interval(estimate)
-            truth = (high - low) / (2 * 1.959964)
-        spread = truth
+            spread, truth = band.spread(estimate)  # chances go by no long tail
         if collect["for"] == "auc":
             up, down = moves_of_auc(estimate)
             spread = truth * np.abs(up - down)
         size = len(estimate)
-        group, importance, cost = np.full(size, "", object), None, np.ones(size)
+        group, importance = np.full(size, "", object), None
         if collect["by"]:
             values = frame[collect["by"]]
             group = values.astype(object).where(values.notna(), "not known").map(word).to_numpy()
             # The sum of the variances of all groups' means is what becomes least.
             _, place, count = np.unique(group, return_inverse=True, return_counts=True)
             importance = 1 / count[place]
-        if collect["cost"]:
-            cost = _costs(frame, collect["cost"])
-        return cls(estimate, truth, spread, importance, cost, group, binary, collect)
+        cost = _costs(frame, collect["cost"]) if collect["cost"] else np.ones(size)
+        made = cls(estimate, truth, spread, importance, cost, group, binary, collect)
+        made.tails = band.tails_
+        return made
 
     def after(self, answers):
         """These rows, of which it is told by `LabelAnswers` what is to be expected."""
@@ -275,9 +274,10 @@ class PlannedRows:
         truth = self.truth if truth is None else truth
         asked = chance * told.pop("answered", self.answered)
         known = {"level": self.level, "binary": self.binary, "beyond": self.beyond}
-        known |= {"moves": self.moves} | told
+        known |= {"moves": self.moves, "tails": self.tails} | told
         part = min(self.spent / float(self.cost @ chance), 1.0) * self.excess
-        return float(expected_half_width(asked[own], truth[own], **known) * np.sqrt(1 + part))
+        half = float(expected_half_width(asked[own], truth[own], **known) * np.sqrt(1 + part))
+        return min(half, 0.5) if self.points else half
 
     def enough(self, half_width):
         """The least budget of an interval of a half-width."""

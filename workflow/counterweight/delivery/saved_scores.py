@@ -23,8 +23,9 @@ from counterweight.labeling.columns import free_name
 from counterweight.labeling.encoding import TabularEncoder
 from counterweight.models.score_models import CombinedModel, EncodedModel, InTime, most_moved
 from counterweight.numerics.checks import as_numbers, checked_labels, checked_weights
+from counterweight.numerics.designs import tails_of
 from counterweight.numerics.linear import wider
-from counterweight.numerics.ranking import first_of_each, upper_end
+from counterweight.numerics.ranking import ScoreWindows, upper_end
 from counterweight.plan.components import reference
 from counterweight.tables.table_reader import row_batches
 from counterweight.weighting.overlap import Support
@@ -39,16 +40,10 @@ PLANS = "counterweight.delivery.label_plans"
 ABSENT = "correct the path under score"
 #: What a band may be of.
 KINDS = ("binary", "number", "amount")
-#: Points of the grid on which a band is kept.
-POINTS = 201
-#: Smallest and largest share of the weight in the window around a score.
-LEAST_SHARE, LARGEST_SHARE = 0.05, 0.5
 #: Below this share of the mean amount, differences count more than ratios.
 SMALL = 0.1
 #: How far below any prediction an interval begins that begins at 0, on the scale of ratios.
 BELOW_0 = 1e3
-#: Effective rows that a window should have at least, if there are so many.
-WINDOW_ROWS = 60
 
 
 def _stored_model(facts, arrays):
@@ -422,6 +417,9 @@ class CalibrationBand:
         hold it. 0 where there is no time.
     enough_ : bool
         Whether there are rows enough for the level (numbers: else the largest residuals stand).
+    spread_, tails_ : arrays (P,), (K,)
+        Of numbers: root mean square of what they are off the prediction, on the grid, and
+        `counterweight.numerics.designs.tails_of` it. None in files of 1.0.0.
 
     References
     ----------
@@ -429,7 +427,8 @@ class CalibrationBand:
     (2018), *JASA* 113, section 5.2.
     """
 
-    block_ = 0.0
+    block_, enough_ = 0.0, True
+    spread_ = tails_ = None
 
     def __init__(self, kind="binary", level=0.95, most=np.inf):
         if kind not in KINDS:
@@ -463,13 +462,12 @@ class CalibrationBand:
         used = weight > 0
         order = np.flatnonzero(used)[np.argsort(prediction[used], kind="stable")]
         y, prediction, weight = y[order], prediction[order], weight[order]
-        windows = _Windows(prediction, weight)
+        windows = ScoreWindows(prediction, weight)
         self.score_ = windows.score
         self.unit_ = SMALL * float(np.average(y, weights=weight)) if self.kind == "amount" else 0.0
-        if self.kind == "binary":
-            self._fit_rates(y, prediction, weight, windows)
-        else:
-            self._fit_numbers(y, prediction, weight, windows)
+        (self._fit_rates if self.kind == "binary" else self._fit_numbers)(
+            y, prediction, weight, windows
+        )
         return self
 
     def _fit_rates(self, y, p, weight, windows):
@@ -498,7 +496,6 @@ class CalibrationBand:
             isotonic_regression(ends, weights=n).x for ends in (low, moved, high)
         )
         self.middle_ = np.clip(self.middle_, self.low_, self.high_)
-        self.enough_ = True
 
     def _fit_numbers(self, y, prediction, weight, windows):
         residual = self._scaled(y) - self._scaled(prediction)
@@ -518,6 +515,12 @@ class CalibrationBand:
             ends.append(sign * max(end, 0.0) * size)
         self.low_, self.high_ = ends
         self.middle_ = np.zeros(len(size))
+        # How far outcomes are from predictions, in their own unit: ends tell that of no long tail.
+        square, n = np.square(y - prediction), windows.effective
+        overall = np.average(square, weights=weight)
+        self.spread_ = np.sqrt((n * windows.mean(square) + 10 * overall) / (n + 10))
+        size = np.interp(prediction, self.score_, self.spread_) ** 2
+        self.tails_ = tails_of(square / np.where(size > 0, size, 1), weight)
         heap = np.flatnonzero(windows.mean(y == 0) > (1 - self.level) / 2) if self.unit_ else ()
         for at in heap:
             part = slice(windows.start[at], windows.stop[at])
@@ -576,12 +579,18 @@ class CalibrationBand:
             low, high = np.minimum(low, prediction), np.maximum(high, prediction)
         return low, high
 
+    def spread(self, prediction):
+        """Of numbers, by the ends of their intervals and by `spread_`: standard deviations (m,)."""
+        low, high = self.interval(prediction)
+        by_ends = (high - low) / (2 * 1.959964)
+        known = self.spread_ is not None
+        return by_ends, np.interp(prediction, self.score_, self.spread_) if known else by_ends
+
     def estimate(self, prediction):
         """Recalibrated rate of rows with such scores; numbers are returned as they are."""
         prediction = as_numbers(prediction, "predictions")
-        if self.kind != "binary":
-            return prediction
-        return np.interp(prediction, self.score_, self.middle_)
+        binary = self.kind == "binary"
+        return np.interp(prediction, self.score_, self.middle_) if binary else prediction
 
     def to_arrays(self):
         """Fitted numbers by name."""
@@ -596,6 +605,7 @@ class CalibrationBand:
             "unit": self.unit_,
             **({"block": self.block_} if self.block_ else {}),
             **({"most": self.most} if np.isfinite(self.most) else {}),
+            **({} if self.spread_ is None else {"spread": self.spread_, "tails": self.tails_}),
         }
 
     @classmethod
@@ -603,46 +613,12 @@ class CalibrationBand:
         """Fitted band from `to_arrays`."""
         told = float(arrays["level"]), float(arrays.get("most", np.inf))  # only of amounts
         band = cls(KINDS[int(arrays["kind"])], *told)
-        for name in ("score", "low", "middle", "high"):
+        for name in {"score", "low", "middle", "high", "spread", "tails"} & {*arrays}:
             setattr(band, f"{name}_", np.asarray(arrays[name], dtype=float))
         band.enough_ = bool(arrays["enough"])
         band.unit_ = float(arrays.get("unit", 0.0))  # none in files of 1.0.0
         band.block_ = float(arrays.get("block", 0.0))  # only of rows in time
         return band
-
-
-class _Windows:
-    """Windows of equal weight around grid points ``score`` (P,), distinct and ascending, in sorted
-    scores; ``effective`` (P,) are Kish's effective rows of each.
-    """
-
-    def __init__(self, score, weight):
-        self.weight, self.running = weight, np.concatenate([[0.0], np.cumsum(weight)])
-        total = self.running[-1]
-        effective = total**2 / (weight @ weight)
-        share = max(WINDOW_ROWS / effective, effective**-0.2 / 2)
-        half = total * min(max(share, LEAST_SHARE), LARGEST_SHARE) / 2
-        place = self.running[:-1] + weight / 2
-        grid = np.interp(np.linspace(0, total, POINTS), place, score)
-        self.score = np.unique(grid)
-        at = np.interp(self.score, *first_of_each(score, place))
-        at = np.clip(at, half, total - half)
-        self.start = np.searchsorted(place, at - half, side="left")
-        self.stop = np.searchsorted(place, at + half, side="right")
-        # Rows with the same score stand or fall together.
-        last = len(score) - 1
-        start, stop = np.minimum(self.start, last), np.clip(self.stop - 1, 0, last)
-        self.start = np.searchsorted(score, score[start], side="left")
-        self.stop = np.searchsorted(score, score[stop], side="right")
-        squares = np.concatenate([[0.0], np.cumsum(weight * weight)])
-        self.total = self.running[self.stop] - self.running[self.start]
-        self.effective = self.total**2 / (squares[self.stop] - squares[self.start])
-
-    def mean(self, values):
-        """Weighted mean of values (M,) in each window."""
-        sums = np.concatenate([[0.0], np.cumsum(self.weight * values)])
-        found = (sums[self.stop] - sums[self.start]) / self.total
-        return np.clip(found, values.min(), values.max())
 
 
 def _logit(p):

@@ -29,6 +29,8 @@ DESIGNS = ("poisson", "fixed")
 INSURED = 1.03
 #: Expected number of draws of which more likely than not none comes: ``exp(-RARE) = 1/2``.
 RARE = 0.6931
+#: Shares between which squares of a long tail are told by their means: the last is of one in 500.
+TAILS = np.array([0, 0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 1])
 #: Labels that a model with a constant and a slope uses up where it is fitted to those bought.
 PARAMETERS = 2
 
@@ -287,6 +289,7 @@ def expected_half_width(
     binary: bool = True,
     moves: ArrayLike | None = None,
     beyond: bool = False,
+    tails: ArrayLike | None = None,
 ) -> float:
     """Half the width of the interval of a mean that labels with these chances will give.
 
@@ -306,13 +309,15 @@ def expected_half_width(
     parameters : int
     binary : bool
         Whether the outcome is a class: then its fourth moment is ``v (1 - 3 v)``, v being the
-        square of the spread; else that of a normal variable.
+        square of the spread; else that of a normal variable, or by `tails`.
     moves : array (n,), optional
         How far a row's outcome moves what is asked, in parts of how far it moves a mean; 1 by
         default. Of another number than a mean, such as an AUC, it is its linearised variable.
     beyond : bool
         Whether the interval is also of outcomes that could have come out otherwise: ``1 / pi`` in
         the place of ``1 / pi - 1``.
+    tails : array (K,), optional
+        Of a number, `tails_of` the squares of what it is off what is foretold.
     """
     from scipy.special import stdtrit
 
@@ -334,10 +339,28 @@ def expected_half_width(
         count = np.concatenate([chances * one, chances * (1 - one)])
         second = np.concatenate([each * (1 - one) ** 2, each * one**2])
         fourth = second**2
-    else:
+    elif tails is None:
         count, second, fourth = chances, each * square, 3 * (each * square) ** 2
+    else:
+        count = np.outer(np.diff(TAILS), chances).ravel()
+        second = np.outer(tails, each * square).ravel()
+        fourth = second**2
     quantile = float(stdtrit(freedom_of(_kurtosis(count, second, fourth), rows), 0.5 + level / 2))
     return quantile * np.sqrt(variance * rows / (rows - parameters)) / total
+
+
+def tails_of(squares, weight):
+    """Means of weighted squares (n,) between their quantiles `TAILS`, in parts of their mean.
+
+    All are 1 where every square is 0.
+    """
+    order = np.argsort(squares, kind="stable")
+    rows, sums = (
+        np.concatenate([[0.0], np.cumsum(values[order])]) for values in (weight, weight * squares)
+    )
+    if not sums[-1] > 0:
+        return np.ones(len(TAILS) - 1)
+    return np.diff(np.interp(TAILS, rows / rows[-1], sums / sums[-1])) / np.diff(TAILS)
 
 
 def _kurtosis(count, second, fourth):

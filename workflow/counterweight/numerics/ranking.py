@@ -8,6 +8,13 @@ from counterweight.errors import CounterweightError
 from counterweight.numerics.checks import as_numbers, checked_labels, checked_weights
 from counterweight.numerics.estimate import Estimate, scaled_weights
 
+#: Points of the grid of scores around which windows lie.
+POINTS = 201
+#: Smallest and largest share of the weight in the window around a score.
+LEAST_SHARE, LARGEST_SHARE = 0.05, 0.5
+#: Effective rows that a window should have at least, if there are so many.
+WINDOW_ROWS = 60
+
 
 def auc_estimate(y, score, weight=None, level=0.95):
     """Weighted area under the ROC curve with DeLong's standard error and an interval, an
@@ -366,3 +373,37 @@ def moves_of_auc(p, score=None):
     auc = float(ones @ below / ones.sum())
     up, down = (below - auc) / ones.sum(), (above - auc) / zeros.sum()
     return up[place] * len(p), down[place] * len(p)
+
+
+class ScoreWindows:
+    """Windows of equal weight around grid points ``score`` (P,), distinct and ascending, in sorted
+    scores; ``effective`` (P,) are Kish's effective rows of each.
+    """
+
+    def __init__(self, score, weight):
+        self.weight, self.running = weight, np.concatenate([[0.0], np.cumsum(weight)])
+        total = self.running[-1]
+        effective = total**2 / (weight @ weight)
+        share = max(WINDOW_ROWS / effective, effective**-0.2 / 2)
+        half = total * min(max(share, LEAST_SHARE), LARGEST_SHARE) / 2
+        place = self.running[:-1] + weight / 2
+        grid = np.interp(np.linspace(0, total, POINTS), place, score)
+        self.score = np.unique(grid)
+        at = np.interp(self.score, *first_of_each(score, place))
+        at = np.clip(at, half, total - half)
+        self.start = np.searchsorted(place, at - half, side="left")
+        self.stop = np.searchsorted(place, at + half, side="right")
+        # Rows with the same score stand or fall together.
+        last = len(score) - 1
+        start, stop = np.minimum(self.start, last), np.clip(self.stop - 1, 0, last)
+        self.start = np.searchsorted(score, score[start], side="left")
+        self.stop = np.searchsorted(score, score[stop], side="right")
+        squares = np.concatenate([[0.0], np.cumsum(weight * weight)])
+        self.total = self.running[self.stop] - self.running[self.start]
+        self.effective = self.total**2 / (squares[self.stop] - squares[self.start])
+
+    def mean(self, values):
+        """Weighted mean of values (M,) in each window."""
+        sums = np.concatenate([[0.0], np.cumsum(self.weight * values)])
+        found = (sums[self.stop] - sums[self.start]) / self.total
+        return np.clip(found, values.min(), values.max())

@@ -45,6 +45,27 @@ def test_the_numbers_are_those_of_the_workflow(frame, found, tmp_path):
     assert {*own.study["methods"]} < {*found[0].metrics["source"]}
 
 
+def test_a_rehearsal_holds_the_answer_against_copies_of_the_frame(frame):
+    asked = {"rehearse": {"copies": 2, "scenarios": ["assumed", "outcome"], "gamma": 3}}
+    made = counterweight.missing_outcomes(frame, "y", id="who", **ASKED, **QUICK, **asked)
+    told = made.rehearsal.set_index(["scenario", "people"])
+    assert [*told.index] == [
+        (scenario, people)
+        for scenario in ("assumed", "outcome=3")
+        for people in ("everyone", "unlabeled")
+    ]
+    assert (told["copies"] == 2).all() and told["held"].isin([0.0, 0.5, 1.0]).all()
+    # What holds of a copy holds of its single records, and the answer is that without copies.
+    single = made.metrics.query("source == 'rehearsal' and step == step and part == 'unlabeled'")
+    single = single[single["setting"] == "assumed"].pivot(
+        index="step", columns="metric", values="value"
+    )
+    off = single["rehearsed_estimate"] - single["rehearsed_truth"]
+    assert told.loc[("assumed", "unlabeled"), "off"] == pytest.approx(off.mean())
+    plain = counterweight.missing_outcomes(frame, "y", id="who", **ASKED, **QUICK)
+    assert plain.rehearsal is None and plain.answer == made.answer
+
+
 def test_answers_stand_by_the_index_of_the_frame_and_new_rows_by_theirs(frame, found):
     answers = found[0]
     assert list(answers.scores.index) == list(frame.index)

@@ -26,6 +26,7 @@ from counterweight.plan.config import resolve
 from counterweight.plan.mistakes import none_of, refuse_all, secrets_in, unseen_in
 from counterweight.plan.own import with_own_tables
 from counterweight.plan.stages import Stages
+from counterweight.plan.tasks import module_of
 from counterweight.reporting.blocks import WHOLE
 from counterweight.tables.jobs import Running
 from counterweight.tables.parquet import METRICS, metrics_table, read_table, replacing, write_table
@@ -34,6 +35,7 @@ from counterweight.tables.parquet import METRICS, metrics_table, read_table, rep
 NAME = "frame"
 #: Keys of a table that may be told besides those with a name of their own.
 FURTHER = ("labeled", "weight", "time", "group", "columns", "title", "question", "study")
+FURTHER += ("rehearse",)
 #: Files that each stage makes besides those that its job names, by role: attributes or methods of
 #: the paths of the study.
 OUTPUTS = {
@@ -71,6 +73,10 @@ class Answers:
         The delivered model, for new rows.
     metrics : pandas.DataFrame
         All measurements of the study, a row each: what ``tables/metrics.parquet`` holds.
+    rehearsal : pandas.DataFrame or None
+        What the copies of ``rehearse`` say together, a row a ``scenario`` and ``people``: in which
+        share of ``copies`` the interval ``held`` the truth, how far ``off`` the estimate was on
+        average, its ``rmse`` and that of the mean of the labeled rows, ``naive_rmse``.
     """
 
     answer: Estimate
@@ -80,6 +86,7 @@ class Answers:
     new_scores: pd.DataFrame | None
     saved: SavedScores
     metrics: pd.DataFrame
+    rehearsal: pd.DataFrame | None = None
 
     def _repr_html_(self):
         told = {"answer": self.sentence, "rows": f"{len(self.scores):,}"}
@@ -130,7 +137,9 @@ def missing_outcomes(
         That of ``config.yaml`` where it is left out.
     **keys
         Further keys of a table in a config: ``labeled``, ``weight``, ``time``, ``group``,
-        ``columns``, ``title``, ``question``, ``study``.
+        ``columns``, ``title``, ``question``, ``study``; ``rehearse``, how many synthetic copies of
+        the frame with known outcomes the whole answer is made on, or the mapping that a config has
+        (seconds a copy at a thousand rows).
 
     Returns
     -------
@@ -239,7 +248,18 @@ def _answers(config, index, new, page):
         new_scores,
         SavedScores.read(made["model"]),
         metrics,
+        _by_scenario(metrics[metrics["source"] == "rehearsal"]) if study["rehearse"] else None,
     )
+
+
+def _by_scenario(records):
+    """What the copies of a rehearsal say together, a row a scenario and whom it is of."""
+    whole = records[records["step"].isna() & records["variable"].fillna("").eq("")]
+    wide = whole.pivot_table("value", ["setting", "part", "rows"], "metric", sort=False)
+    wide = wide.rename(columns=lambda name: name.removeprefix("rehearsed_")).reset_index()
+    names = {"setting": "scenario", "part": "people", "rows": "copies"}
+    wide["part"] = wide["part"].replace("", "everyone")
+    return wide.rename(columns=names).rename_axis(columns=None)
 
 
 #: What the page of a frame says in place of what it says of files, which nobody keeps.
@@ -275,6 +295,10 @@ def _order(study, page):
     yield "deliver", NAME
     if study["score"]:
         yield "apply", NAME
+    copies = module_of(study).rehearsals(study)
+    yield from (("rehearse", NAME, copy) for copy in copies)
+    if copies:
+        yield "rehearsed", NAME
     if page is not None:
         yield "draw", NAME
     yield "page", study["family"]

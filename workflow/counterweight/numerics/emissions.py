@@ -370,7 +370,8 @@ class Emission:
             outer = means[..., :, None] * first[..., None, :]
             scatter = second - outer - np.swapaxes(outer, -1, -2)
             scatter += total[..., None, None] * means[..., :, None] * means[..., None, :]
-            pooled = scatter.sum(axis=0) / total.sum(axis=0)[..., None, None]
+            mass = np.maximum(total.sum(axis=0), np.finfo(float).tiny)
+            pooled = scatter.sum(axis=0) / mass[..., None, None]
             covariances = np.broadcast_to(floored(pooled, floor), covariances.shape).copy()
         shares = self.smoothed(counts)
         if previous is not None and levels:

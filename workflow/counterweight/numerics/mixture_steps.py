@@ -312,6 +312,8 @@ def chosen(where, one, other):
 
 #: Logarithm of the most by which a step beyond three scales a covariance, and a share of a level.
 MOST_SCALED, MOST_SHARED = 7.0, 600.0
+#: Information in a row on the position and the slope of its response curve, roughly.
+CURVED = np.array([0.2, 0.02])
 
 
 def extrapolated(path, reach, floor, normalised):
@@ -321,9 +323,11 @@ def extrapolated(path, reach, floor, normalised):
     that what comes out is a mixture again, and goes with the rows under any affine map. The length
     of the step is that of scheme S3 of Varadhan & Roland (2008), up to `reach`, which grows by four
     where it is met; distances are those of the information in rows whose component is known.
-    `normalised` makes the shares of the levels of each category sum to one.
+    `normalised` makes the shares of the levels of each category sum to one. Of what comes after
+    covariances, `shares` go by their logarithms, `curves` as they are; bounds are not looked at.
     """
-    weights, means, covariances, *shares = zip(*path, strict=True)
+    weights, means, covariances, *more = zip(*path, strict=True)
+    shared = [name == "shares" for name in path[0]._fields[3:]]
     factor = np.linalg.cholesky(covariances[1])
     inverse = np.linalg.inv(factor)
     across = np.swapaxes(inverse, -1, -2)
@@ -331,12 +335,20 @@ def extrapolated(path, reach, floor, normalised):
         [np.log(np.maximum(one, np.finfo(float).tiny)) for one in weights],
         [(inverse @ one[..., None])[..., 0] for one in means],
         [_logarithm(inverse @ one @ across) for one in covariances[::2]],
-        *([np.log(one) for one in three] for three in shares),
+        *(
+            [np.log(one) if log else one for one in three]
+            for log, three in zip(shared, more, strict=True)
+        ),
     ]
     values[2].insert(1, np.zeros_like(factor))
     moves = [(one - start, end - 2 * one + start) for start, one, end in values]
     # Of covariances half the squares count; of shares each by its size.
-    size = (1.0, 1.0, 0.5, *(one[1] for one in shares))
+    size = (
+        1.0,
+        1.0,
+        0.5,
+        *(one[1] if log else CURVED for log, one in zip(shared, more, strict=True)),
+    )
     long, bend = (
         sum(
             (weights[1] * (by * move[which] ** 2).sum(axis=tuple(range(2, move[which].ndim)))).sum(
@@ -363,7 +375,10 @@ def extrapolated(path, reach, floor, normalised):
         np.where(still, weights[1], moved / total * rest),
         (factor @ made[1][..., None])[..., 0],
         floored(root @ np.swapaxes(root, -1, -2), floor),
-        *(normalised(np.exp(np.clip(one, -MOST_SHARED, MOST_SHARED))) for one in made[3:]),
+        *(
+            normalised(np.exp(np.clip(one, -MOST_SHARED, MOST_SHARED))) if log else one
+            for log, one in zip(shared, made[3:], strict=True)
+        ),
     )
     return parameters, np.where(length >= reach, 4 * reach, reach)
 

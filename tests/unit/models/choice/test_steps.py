@@ -136,6 +136,21 @@ def test_the_objective_never_falls(seed):
     assert all(np.isfinite(values).all() for values in done.parameters)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_foretold_steps_come_to_the_optimum_of_em_in_fewer_steps(seed):
+    rng = np.random.default_rng(20 + seed)
+    n = 1500
+    rows = rng.normal(size=(n, 2)) + 1.5 * rng.integers(0, 3, (n, 1))
+    data = ChoiceRows(rows, *answers(rng, n))
+    # From near an optimum, or starts would part on the way to different ones.
+    start = climb(data, batch(rng, 3, 3, 2), tol=1e-5, iterations=300, **RULE).parameters
+    ways = {"tol": 1e-11, "iterations": 100_000} | RULE
+    plain, ahead = climb(data, start, brief=True, **ways), climb(data, start, **ways)
+    assert plain.converged.all() and ahead.converged.all()
+    assert (ahead.last >= plain.last - 1e-6 * n).all()
+    assert ahead.iterations.sum() <= 0.6 * plain.iterations.sum()
+
+
 def test_models_of_a_batch_do_not_touch_each_other_and_blocks_do_not_matter(monkeypatch):
     rng = np.random.default_rng(5)
     rows = rng.normal(size=(1000, 2))

@@ -139,7 +139,8 @@ class Search:
             if count <= finish:
                 break
             left = max(int(np.ceil(GO_ON * count)), finish) if round_ == 0 else finish
-            run = climb(self.brief, starts, iterations=steps, tol=0.0, **self.rule)
+            asked = {"iterations": steps, "tol": 0.0, "brief": True}
+            run = climb(self.brief, starts, **asked, **self.rule)
             best = np.argsort(-run.last, kind="stable")[:left]
             starts = run.parameters.at(best)
         run = climb(self.data, starts, iterations=self.iterations, tol=self.tol, **self.rule)

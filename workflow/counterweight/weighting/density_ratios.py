@@ -292,6 +292,8 @@ class Matching:
 
     def __init__(self, Z, aim, missed, own):
         self.Z, self.aim, self.missed, self.own = Z, aim, missed, own
+        # What steps go by; see `solved`.
+        self.near = Z
 
     def value(self, b, sums=None):
         """The quadratic to be least; its double over M is the squared moment distance."""
@@ -309,19 +311,24 @@ class Matching:
         gap = sums / rows - self.aim
         pull, total = self.missed * (b / rows - self.own), np.zeros(len(gap))
         moved, nearest = np.empty((2, rows))
+        steep = gap.astype(self.near.dtype)
         for start in range(0, rows, CACHED):
             at = slice(start, start + CACHED)
-            Z, part = self.Z[at], nearest[at]
-            moved[at] = b[at] - length * (Z @ gap + pull[at])
+            Z, part = self.near[at], nearest[at]
+            moved[at] = b[at] - length * (Z @ steep + pull[at])
             # In two, which of so few numbers takes a third of the time of `clip`.
             np.minimum(np.maximum(moved[at], 0, out=part), bound, out=part)
-            total += part @ Z
+            total += part.astype(Z.dtype, copy=False) @ Z
         new = projected(moved, bound, 1 - slack, 1 + slack)
         return new, total if (new == nearest).all() else new @ self.Z
 
     def solved(self, bound, slack, tol):
-        """The weights of least value in the box and band of `projected`, (M,)."""
-        rows = len(self.Z)
+        """The weights of least value in the box and band of `projected`, (M,).
+
+        Steps take products in single precision, whose error is far below what is left when they
+        stop; sums over parts of the rows, and values, are in double precision.
+        """
+        rows, self.near = len(self.Z), self.Z.astype(np.float32)
         steepest = np.linalg.eigvalsh(self.Z.T @ self.Z / rows)[-1] + self.missed.max() / rows
         limits = 1 / steepest, bound, slack
         b = ahead = np.ones(rows)

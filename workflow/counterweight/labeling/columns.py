@@ -342,6 +342,35 @@ class IdCounts:
         return float(np.round(share * rows)), float(error * rows)
 
 
+class SomeValues:
+    """The first values of columns that a condition asks for, of rows that come in batches."""
+
+    MOST = 8
+
+    def __init__(self):
+        self.state = {}
+
+    def add(self, frame, columns):
+        """Look at a batch."""
+        for name in columns:
+            if name in frame:
+                self.merge({name: frame[name].dropna().astype(str).unique().tolist()})
+
+    def merge(self, state):
+        """Add the ``state`` of other rows; one more than are told shows that there are more."""
+        for name, values in state.items():
+            known = sorted({*self.state.get(name, []), *values})
+            self.state[name] = known[: self.MOST + 1]
+
+    def said(self):
+        """``; channel has 'shop', 'web'``"""
+        return "".join(
+            f"; {name} has {', '.join(map(repr, values[: self.MOST]))}"
+            + ", ..." * (len(values) > self.MOST)
+            for name, values in self.state.items()
+        )
+
+
 class TornCodes:
     """Codes of digits that differ from others of the column in leading zeros alone, of rows that
     come in batches or partitions: ``7`` beside ``0007``, where zeros were lost in a part of them.

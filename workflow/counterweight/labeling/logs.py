@@ -12,6 +12,7 @@ from counterweight.fragments import Flag, Integer, Number, Option, Text
 from counterweight.labeling.columns import (
     NEGATIVE,
     IdCounts,
+    SomeValues,
     TornCodes,
     as_number,
     clusters,
@@ -352,6 +353,7 @@ def known_number(labeling):
 
 
 _COUNTS = ("rows", "nonzero", "_stand_for", "_spread", "_least_rate", "largest")
+_PARTS = ("ids", "users", "values")
 
 
 class LogProblems:
@@ -365,7 +367,8 @@ class LogProblems:
 
     def __init__(self, roles, rows_before=0, person=""):
         self.person, self.ids, self.users = person, IdCounts(), TornCodes()
-        self.roles, self.noted, self.rows_before = roles, {}, rows_before
+        self.asked = [column for role, column in roles.items() if role.startswith(_WHERE)]
+        self.values, self.roles, self.noted, self.rows_before = SomeValues(), roles, {}, rows_before
         self.rows = self.nonzero = self.dropped = 0
         self._stand_for = self._spread = 0.0
         self._least_rate = 1.0
@@ -380,6 +383,7 @@ class LogProblems:
         action, logged = part.get("action", user), part.get("role", np.zeros(len(p))) == 0
         if (column := self.roles.get("user")) in frame:
             self.users.add(frame[column])
+        self.values.add(frame, self.asked)
         self.rows += len(p)
         self.nonzero += int((part["reward"] != 0).sum())
         self.largest = max(self.largest, np.nanmax(p, initial=-np.inf))
@@ -403,10 +407,8 @@ class LogProblems:
 
     def state(self):
         """Counts over the rows, for `add`: plain numbers."""
-        return {name: float(getattr(self, name)) for name in _COUNTS} | {
-            "ids": self.ids.state,
-            "users": self.users.state,
-        }
+        parts = {name: getattr(self, name).state for name in _PARTS}
+        return {name: float(getattr(self, name)) for name in _COUNTS} | parts
 
     def add(self, state):
         """Add the counts over other rows, those of another partition."""
@@ -414,8 +416,8 @@ class LogProblems:
             setattr(self, name, getattr(self, name) + type(getattr(self, name))(state[name]))
         self._least_rate = min(self._least_rate, state["_least_rate"])
         self.largest = max(self.largest, state["largest"])
-        self.ids.merge(state["ids"])
-        self.users.merge(state["users"])
+        for name in _PARTS:
+            getattr(self, name).merge(state[name])
 
     def tell(self):
         """Raise for the first kind of problem found."""
@@ -478,12 +480,11 @@ class LogProblems:
 
     def _counts(self):
         """Whether the rows that are left agree with the keep rate and the rows before."""
-        asked = [column for role, column in self.roles.items() if role.startswith(_WHERE)]
-        if asked and self._least_rate == 1:
+        if self.asked and self._least_rate == 1:
             raise CounterweightError(
                 f"None of the {self.rows - self.nonzero} rows of reward 0 meets the condition "
-                f"under keep_rate.where, which asks for {listed(asked)}, or their rate is 1: "
-                "correct it, or leave keep_rate out."
+                f"under keep_rate.where, which asks for {listed(self.asked)}, or their rate is 1"
+                f"{self.values.said()}. Correct it, or leave keep_rate out."
             )
         before, said = self.rows_before, "rows_before"
         if before and before < self.rows:
@@ -537,7 +538,7 @@ def kept_log(frame, truth, rng, *, features, outcome, keep_rate, kept_where=(), 
     whole["keep_rate"] = rate = _kept_at(frame, rate, kept_where)
     roles |= {f"{_WHERE} {one}": one for one in columns_of_condition(kept_where or {})}
     problems = LogProblems(roles, rows_before)
-    problems.look(whole)
+    problems.look(whole, frame)
     problems.tell()
     return {"selected": np.ones(len(frame), bool), "keep_rate": np.where(outcome == 0, rate, 1.0)}
 

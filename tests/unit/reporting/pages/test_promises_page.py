@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pandas as pd
 import pytest
 import report_rates as rates
@@ -20,7 +21,7 @@ from counterweight.reporting.pages.promises_page import (
 )
 from counterweight.reporting.pages.rates_page import PAGE
 from counterweight.reporting.sheets import build
-from counterweight.tables.parquet import metrics_table
+from counterweight.tables.parquet import metrics_table, write_table
 
 MEASURES = {
     "a": "coverage(male) / coverage(female)",
@@ -306,6 +307,27 @@ def test_the_error_told_of_a_delivered_rule_is_its_own_where_rows_judged_it(cert
     # That of the splits, whose fits are others, is told as theirs.
     splits = found.more[1] if certified else found.sentence
     assert "they err in 20.1 % [19.9, 20.3] of the test rows" in splits
+
+
+@pytest.mark.parametrize(
+    ("yes", "cost", "weak"), [(5, 0.4917, True), (50, 0.46, False), (0, 0.5, True)]
+)
+@pytest.mark.parametrize("keeps", [1.0, 0.0])
+def test_decisions_that_are_nearly_one_answer_for_all_are_said_to_be_so(
+    tmp_path, yes, cost, weak, keeps
+):
+    known = {"confidence": 0.9, "judges": 600.0, "stable": 1.0, "held_out": 0.0, "behind": 0.0}
+    known |= {"certified": 0.0, "cost": cost, "constant": 0.5, "free": 0.5}
+    known |= {"constant_chance": 0.0, "constant_keeps": keeps, "free_chance": 0.0}
+    numbers, _ = delivered(**known)
+    numbers.folder, numbers.plan = tmp_path, numbers.plan | {"source": "own"}
+    decided = pd.DataFrame({"decision": np.arange(600) < yes, "estimate": 0.0})
+    write_table(tmp_path / "scores.parquet", decided)
+    found = PAGE.answer(numbers)
+    card = found.cards[0]
+    assert card.label.startswith("A yes by") and card.note == f"{yes} of 600 rows"
+    said = f"says yes to {yes} of 600 rows, and is not shown to err less than a no to everybody"
+    assert (said in found.sentence) == (weak and bool(keeps))
 
 
 @pytest.mark.parametrize("cost", [0.15, 0.26])

@@ -211,7 +211,7 @@ def answer(numbers):
         texts, bought = (*warnings, *bought[:2], claim, first, *limits, *random), bought[2:]
         known, step = found
         kept = ("With past offers", "Revenue a person, within the limits")
-        totals = (*known, *(one for one in totals if one.label in kept))
+        totals = (*known, *(one for one in totals if one.label.startswith(kept)))
         todo = (step, *todo[1:])
     said = [text for text in (*texts, *bought, *within_limits(numbers)) if text]
     if warning and said[0] == warning:

@@ -70,8 +70,8 @@ def in_total(numbers):
             f"{number(size, 0)} people{whom} {total(size * best)}"
         )
     if priced.all():
-        sentence += f"; with past offers it is {told(past)} a person and {total(size * past)}"
-        sentence += " in all"
+        which = "past offers, which were held to no limits," if limited else "past offers"
+        sentence += f"; with {which} it is {told(past)} a person and {total(size * past)} in all"
     if alone and not limited:
         sentence += (
             f". The model's own claim, {told(claim)}, is refuted by these answers: best_p and "
@@ -83,7 +83,8 @@ def in_total(numbers):
     if priced.all():
         by = by if alone and not limited else ", expected"
         note = f"{total(size * past)} in all{whom}{by} with past offers"
-        cards.append(Card("With past offers", told(past), "", note))
+        free = ", without the limits" if limited else ""
+        cards.append(Card(f"With past offers{free}", told(past), "", note))
     if not (alone and requested(numbers, "single_instead")):  # else it leads
         cards += _one_for_all(numbers, size, ", without the limits" if limited else "")
     return f"{sentence}.", cards

@@ -400,7 +400,7 @@ def _own_cost(numbers, main):
     """The error of the delivered decisions: a clause by the rows that judged them, where some did;
     else a sentence where rows of their own fit have more than test rows of the splits."""
     cost, error = _delivered(numbers, "cost"), numbers.get(main, RULES[0], measure="error")
-    what = _costed(numbers, main)
+    what = costed(numbers, main)
     if _delivered(numbers, "judges") > 0 and not math.isnan(cost):
         return f"; its {what} is {percent(cost)} on the rows that judged it", []
     if what != "error" or not cost > error.mean:
@@ -411,7 +411,7 @@ def _own_cost(numbers, main):
     ]
 
 
-def _costed(numbers, main):
+def costed(numbers, main):
     """What a method is to have little of, in print."""
     asked = (numbers.method(main)["options"] or {}).get("objective")
     return "error" if asked in (None, "error(labeled)") else asked
@@ -505,7 +505,7 @@ def _costs(numbers, main):
         Constant(_delivered(numbers, f"{name}_chance"), _delivered(numbers, name), keeps)
         for name, keeps in (("constant", bool(_delivered(numbers, "constant_keeps"))), ("free", 0))
     )
-    what = _costed(numbers, main)
+    what = costed(numbers, main)
     seen = "rows that judged it" if _delivered(numbers, "judges") > 0 else "the rows of its fit"
     keeps = "keeps all promises, too" if constant.keeps else "breaks promises"
     cards = []

@@ -5,6 +5,7 @@ import math
 from dataclasses import replace
 
 from counterweight.evaluation.rates import AT_EQUAL, CASES, RULES, equal_setting
+from counterweight.numerics.rates.values import Constant
 from counterweight.reporting import blocks
 from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.pages.promises_page import (
@@ -13,6 +14,7 @@ from counterweight.reporting.pages.promises_page import (
     TEXTS,
     asking,
     binds,
+    costed,
     excess,
     inline,
     is_share,
@@ -47,10 +49,14 @@ from counterweight.reporting.wording import (
     listing,
     number,
     option_name,
+    percent,
     setting_label,
 )
+from counterweight.tables.parquet import column_names, read_table
 
 SIGN, COIN = RULES
+#: Standard errors from which a difference is beyond chance, at 95 %.
+CHANCE = 1.96
 #: What the solver's rounding may break a limit by on training rows: of it, or in shares.
 TRAINING = 0.001
 #: Settings from which on a sweep counts as a curve.
@@ -97,14 +103,55 @@ def answer(numbers):
     if not first:
         return found
     sentence, more, cards = first
+    own, weak = numbers.plan["source"] == "own", ""
+    if own:
+        weak, said_yes = _who_gets_a_yes(numbers, main)
+        sentence, cards = f"{weak}{weak and ' '}{sentence}", [*said_yes, *cards]
     if found is None:
         return Answer(sentence, more, cards)
     rest = (found.sentence, *found.more)
-    if numbers.plan["source"] == "own":
+    if own:
         rest = (_least_room(*worst_promise(numbers, main)), *found.more)
-        return Answer(sentence, more, cards, found.points, rest, tuple(next_steps(numbers, main)))
+        todo = tuple(next_steps(numbers, main))
+        if weak:
+            todo = ("Do not decide by it: ask for less, or add columns that tell more.", *todo[1:])
+        return Answer(sentence, more, cards, found.points, rest, todo)
     cards = (*cards, *found.cards)
     return replace(found, sentence=sentence, more=(*more, *rest), cards=cards)
+
+
+def _who_gets_a_yes(numbers, main):
+    """A sentence and a card: how many get a yes, and where such decisions are not shown to err less
+    than one answer for all that keeps the promises, too; "" else.
+
+    By chance as many of the rows that are decided otherwise would be right as wrong (McNemar 1947,
+    with the correction for whole numbers).
+    """
+    path = numbers.folder / "scores.parquet"
+    if not path.exists() or "decision" not in column_names(path):
+        return "", ()
+    decided = read_table(path, ["decision"])["decision"].astype(bool)
+    yes, size = int(decided.sum()), len(decided)
+    told = f"{number(yes, 0)} of {count(size, 'row')}"
+    cards = [blocks.Card("A yes by the delivered decisions", percent(yes / size), note=told)]
+    cost, other, chance, keeps, judges, behind = (
+        numbers.get("delivered", f"fit_{name}").mean
+        for name in ("cost", "constant", "constant_chance", "constant_keeps", "judges", "behind")
+    )
+    rows = judges if judges > 0 else size
+    otherwise = rows * abs(yes / size - chance)
+    shown = rows * (other - cost) - 1 > CHANCE * math.sqrt(otherwise)
+    if behind or shown or not (keeps and chance in (0, 1)) or costed(numbers, main) != "error":
+        return "", cards
+    rule, seen = (
+        Constant(chance, other, True).words,
+        "that judged it" if judges > 0 else "of its fit",
+    )
+    return (
+        f"{capital(inline(numbers, main))} says yes to {told}, and is not shown to err less than "
+        f"{rule}, which keeps all promises, too: {percent(cost)} of the rows {seen} against "
+        f"{percent(other)}."
+    ), cards
 
 
 def _least_room(text, over):

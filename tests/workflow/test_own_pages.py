@@ -405,7 +405,7 @@ def test_promises_are_one_number_a_name(run):
     yes = new["decision"].astype(str).isin({"yes", "1", "True"})
     assert f"Of {len(new)} new rows {yes.sum()} ({percent(yes.mean())}) get a yes" in page.text
     assert f"{percent(yes.mean())} of the new rows get a yes" in page.text
-    people = pd.read_csv(ROOT / "examples/tables/new_candidates.csv")
+    people = pd.read_csv(run("hiring").folder / "mine/new_candidates.csv")
     women = new["candidate"].map(people.set_index("candidate")["sex"]).eq("Female")
     assert f": {percent(yes[women].mean())} of women ({women.sum()})" in page.text
     kept = page.card("Promises kept by decisions, held-out rows")

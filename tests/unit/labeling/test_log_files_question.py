@@ -50,7 +50,7 @@ def test_rows_kept_at_a_rate_where_a_condition_holds_are_those_of_a_column_of_ra
 def test_a_condition_of_kept_rows_that_nobody_meets_is_told(tmp_path):
     write_folder(tmp_path, a_log(500, np.random.default_rng(9)), 2)
     keep = {"rate": 0.2, "where": {"shown": "lfet"}}
-    told = r"meets the condition under keep_rate\.where, .* shown has 'left', 'middle', 'right'\. Correct it"
+    told = r"under keep_rate\.where, .*1; shown has 'left', 'middle', 'right'\. Correct it"
     with pytest.raises(CounterweightError, match=told):
         through(tmp_path, keep_rate=keep)
 

@@ -362,6 +362,10 @@ def test_the_highest_predictions_are_told_from_the_largest_share_on():
     assert first.startswith("The highest 10 % of New are too low by the mean")
     assert second.startswith("The highest 0.1 % of New are too high by the mean")
     assert [column.label for column in page._highest(known)] == ["Highest 10 %", "Highest 0.1 %"]
+    # Parts of as many rows are the same ones, by ties: they are told once, and by their number.
+    alike = [one | {"rows": 172} if one.get("part") else one for one in predicted(0.8, top=top)]
+    (told,) = page._miscalibrated(numbers(AUC, new=alike), Line("new", ""))
+    assert told.startswith("The highest 172 of the rows by New (more than 10 %: they are predicted")
 
 
 def test_what_measures_rest_on_is_told_with_users_where_there_are_some():

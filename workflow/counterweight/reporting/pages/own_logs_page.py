@@ -570,13 +570,23 @@ def _worse_than_one_value(numbers, lines):
 
 def _miscalibrated(numbers, line):
     """Sentences on predictions that the rewards speak against: of all rows, of the highest."""
-    for part in ("", *_shares(numbers)):
+    rows, parts = numbers.rows(line.source, _RATIO), _shares(numbers)
+    rows = rows.groupby(rows["part"].fillna(""))["rows"].max()
+    for part in ("", *parts):
         ratio = numbers.get(line.source, _RATIO, part=part)
+        # Parts of as many rows are one: as many have the same prediction.
+        many = rows.get(part, 0) if part else 0
+        tied = [one for one in parts if many and rows.get(one) == many]
+        if tied and part != tied[0]:
+            continue
         if not ratio.bounded or ratio.low <= 1 <= ratio.high:
             continue
         word, size = "high" if ratio.mean > 1 else "low", in_words(ratio, numbers.measure(_RATIO))
         if part:
             of = f"{_share(part)} of {named(numbers.label(line.source))}"
+            if len(tied) > 1:
+                of = f"{number(many, 0)} of the rows by {named(numbers.label(line.source))}"
+                of += f" (more than {_share(part)}: they are predicted alike)"
             yield f"The highest {of} are too {word} by the mean: {size} times."
         else:
             yield f"The predictions {line.label} are too {word} by the mean: {size} times."

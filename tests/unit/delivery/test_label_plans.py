@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from counterweight import load
+from counterweight.delivery.bought_file import by_stratum
 from counterweight.delivery.label_plans import (
     DEFAULTS,
     PlannedRows,
@@ -48,6 +49,23 @@ def filled(plan, truth, rows=None):
     told = labels["who"].map(truth).astype(object)
     labels["y"] = told if rows is None else told.where(np.arange(len(labels)) < rows, "")
     return labels
+
+
+@pytest.mark.parametrize("names", [("no", "yes"), (0, 1), (False, True)])
+def test_shares_of_a_column_of_yes_and_no_are_found_however_a_config_writes_them(names):
+    shares = by_stratum(dict(zip(names, (0.1, 0.3), strict=True)), {"no", "yes"})
+    assert shares == {"no": 0.1, "yes": 0.3}
+    assert by_stratum({0: 0.1, 2: 0.3}, {"0", "2"}) == {"0": 0.1, "2": 0.3}
+
+
+def test_the_workflow_names_groups_of_a_column_of_yes_and_no_as_the_table_does(tmp_path):
+    frame = people(300, 5)
+    frame["member"] = np.where(np.arange(300) % 3 == 0, "yes", "no")
+    frame.loc[frame["y"].isna().idxmax(), "member"] = None
+    own, _ = delivered(tmp_path, frame, collect={"budget": 30, "by": "member"})
+    made = own.run("collect")
+    told = read_table(made["metrics"]).query("metric == 'labels_planned'")
+    assert set(told["part"]) == {"", "no", "yes", "not known"}
 
 
 def test_a_larger_plan_begins_with_a_smaller_one_whatever_the_order_of_the_frame(study):

@@ -210,10 +210,12 @@ def test_what_cannot_be_is_told_in_a_sentence(saved, people):
         plan.with_labels(labels.assign(price=[1.5, *labels["price"][1:]]))
     with pytest.raises(CounterweightError, match="order or chance is not that of their plan"):
         plan.with_labels(labels.assign(chance=labels["chance"] / 2))
-    with pytest.raises(CounterweightError, match="There are 3 answers, and 10 are needed"):
+    with pytest.raises(CounterweightError, match="10 answers are needed at least; filled in: 3"):
         plan.with_labels(labels.assign(answer=labels["answer"].where(labels.index < 3)))
-    with pytest.raises(CounterweightError, match="answer"):
-        plan.with_labels(labels.assign(answer="perhaps"))
+    with pytest.raises(CounterweightError, match="No answer is filled in under 'answer'"):
+        plan.with_labels(labels.rename(columns={"answer": "took"}).assign(answer=None))
+    with pytest.raises(CounterweightError, match="is 'booked': write yes or 1 under 'answer'"):
+        plan.with_labels(labels.assign(answer="booked"))
     strange = plan.people.loc[~plan.people["drawn"], "id"].iloc[0]
     with pytest.raises(CounterweightError, match="1 people that the plan does not have"):
         plan.with_labels(labels.assign(who=[strange, *labels["who"][1:]]))

@@ -12,6 +12,7 @@ import pandas as pd
 from counterweight.datasets.own_table import typed_like, typed_table
 from counterweight.errors import CounterweightError, Shown, listed
 from counterweight.labeling.columns import free_name
+from counterweight.labeling.sensitive import group_texts
 from counterweight.numerics.checks import pandas_frame
 from counterweight.numerics.coins import canonical_ids
 from counterweight.tables.parquet import read_table
@@ -344,6 +345,20 @@ def word(value):
     return str(value)
 
 
+def yes_or_no(values):
+    """Values of a column of yes and no as these words, None where they are blank."""
+    told, blank = group_texts(values, boolean=True)
+    return np.where(blank, None, told)
+
+
+def by_stratum(numbers, found):
+    """Numbers by stratum as a config names these, by the names that were found."""
+    names = [word(name) for name in numbers]
+    if found <= {"no", "yes", "not known"}:
+        names = yes_or_no(pd.Series(names))
+    return dict(zip(names, map(float, numbers.values()), strict=True))
+
+
 class ShownPlan(Shown):
     """A plan in Python: how many of its ``people`` are asked; in a notebook the first of ``frame``,
     too."""
@@ -397,7 +412,7 @@ def filled_in(saved, labels, ids):
         wrong = np.flatnonzero(np.isnan(y) & ~blank)
         if len(wrong):
             raise CounterweightError(
-                f"The labels have {len(wrong)} outcomes that the model does not know (first: "
+                f"The model does not know the outcome of {len(wrong)} of the labels (first: "
                 f"{values.iloc[wrong[0]]!r}; it knows {' and '.join(words)}): correct them, or "
                 "leave blank what could not be found out."
             )
@@ -405,7 +420,7 @@ def filled_in(saved, labels, ids):
         y[~blank] = pd.to_numeric(values[~blank], errors="coerce")
     if np.isfinite(y).sum() < LEAST:
         raise CounterweightError(
-            f"There are {int(np.isfinite(y).sum())} labels, and {LEAST} are needed at least."
+            f"{LEAST} labels are needed at least; filled in: {int(np.isfinite(y).sum())}."
         )
     return at, y
 

@@ -12,6 +12,7 @@ from counterweight.delivery.bought_file import (
     read_bought,
     rewards_read,
     written,
+    yes_or_no,
 )
 from counterweight.delivery.final_scores import Fitted
 from counterweight.delivery.label_plans import (
@@ -297,7 +298,9 @@ def _without_outcome(job, key):
         raise CounterweightError(
             f"{key} is for rows without an outcome, and there is none: leave {key} out."
         )
-    people = frame.iloc[blank]
+    people, by = frame.iloc[blank], (job.given[key] or {}).get("by")
+    if by and fit.data.types.get(by) == "boolean":
+        people = people.assign(**{by: yes_or_no(people[by])})
     shown = people[job.given["id"]].to_numpy()
     ids = canonical_ids(shown, column=job.given["id"], people="table")
     return fit, frame, blank, people, shown, ids

@@ -21,6 +21,7 @@ from counterweight.delivery.bought_file import (
     ShownAnswers,
     ShownPlan,
     as_columns,
+    by_stratum,
     column_names,
     filled_in,
     in_letters,
@@ -395,7 +396,7 @@ def explored_chances(share, group):
     """Chance of each row (N,) to be decided by chance: one for all, or one by stratum."""
     if not isinstance(share, dict):
         return np.full(len(group), float(share))
-    known, found = {word(name): float(one) for name, one in share.items()}, {*group}
+    known = by_stratum(share, found := {*group})
     if absent := sorted(found - known.keys()):
         strange = sorted(known.keys() - found)
         blank = ' "not known" is a stratum too, of blank cells.' * ("not known" in absent)
@@ -568,8 +569,7 @@ class LabelPlan(ShownPlan):
         at, outcome = filled_in(self._saved, labels, self.people["id"])
         drawn, chances = (self.people[name].to_numpy() for name in ("drawn", "chance"))
         refuse_undrawn("The labels have", self.people["id"].iloc[at], drawn[at], "rows")
-        named = self.person, self.outcome
-        refuse_other(labels, *named, self.people, at, self._own_coins)
+        refuse_other(labels, self.person, self.outcome, self.people, at, self._own_coins)
         y, waiting = np.full(len(drawn), np.nan), 0
         y[at] = outcome
         if not self._own_coins:

@@ -43,7 +43,7 @@ from counterweight.delivery.saved_offers import SavedOffers
 from counterweight.errors import CounterweightError, in_brackets
 from counterweight.evaluation.collected import assisting_model, bought_rows, collected_mean
 from counterweight.labeling.columns import forms_of, types_of
-from counterweight.labeling.outcome_rules import accepts
+from counterweight.labeling.outcome_rules import WORDS, accepts
 from counterweight.models.choice.offers_to_try import TRYING, offers_to_try
 from counterweight.numerics.checks import pandas_frame
 from counterweight.numerics.coins import canonical_ids, key_of_plan, own_key
@@ -371,7 +371,17 @@ class OfferPlan(ShownPlan):
         refuse_other(labels, person, answer, self.people, at)
         values = labels[answer].astype(object)
         blank = values.isna() | values.map(lambda one: str(one).strip() == "")
+        if blank.all():
+            raise CounterweightError(
+                f"No answer is filled in under {answer!r}, the column of the plan: write them there."
+            )
         words = values.map(word).where(~blank, None).to_numpy()
+        for one in words[~blank.to_numpy()]:
+            if one.strip().lower() not in WORDS:
+                raise CounterweightError(
+                    f"An answer in the labels is {one!r}: write yes or 1 under {answer!r} where "
+                    "the offer was accepted, and no or 0 where it was not."
+                )
         said = pd.DataFrame({"row": np.arange(len(labels)), answer: words})
         told = accepts(said, np.ones(len(said), bool), column=answer, blanks="unanswered")
         return _answers(self._saved, self._rows, self.people, at, np.asarray(told, float))
@@ -397,7 +407,7 @@ def _answers(saved, rows, plan, at, answer):
     found[at] = answer
     if (~np.isnan(found)).sum() < LEAST:
         count = int((~np.isnan(found)).sum())
-        raise CounterweightError(f"There are {count} answers, and {LEAST} are needed at least.")
+        raise CounterweightError(f"{LEAST} answers are needed at least; filled in: {count}.")
     drawn, chances, waiting = asked_so_far(plan, ~np.isnan(found))
     offer, own = plan["offer"].to_numpy(), plan["offer_chance"].to_numpy()
     told = rows.made, saved.scale.revenue, offer, found, drawn, chances * own, waiting

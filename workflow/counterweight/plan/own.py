@@ -281,7 +281,7 @@ def _made(name, entry, place):
             beside = ", predictions of a log, filters and offers" * key.startswith("collect")
             raise CounterweightError(
                 f"{place}{key} is for tables whose outcome has blanks{beside}, and this one asks "
-                f"for {task.ASKS}: leave {key} out."
+                f"for {question}: leave {key} out."
             )
     for key, said in entry.items():
         if isinstance(said, dict) and "negative" in said and "positive" not in said:

@@ -89,6 +89,14 @@ def test_what_the_range_is_around_is_said(plan, centre, around):
     assert f"Γ = 1 is {around}." in caption and caption.count("missing at random") == (not plan)
 
 
+@pytest.mark.parametrize("far", [0.0, 1.0])
+def test_where_bounds_lead_it_is_said_of_which_rows_gamma_is(far):
+    headline = [{"metric": "unsupported_headline", "value": far}]
+    known = numbers(delivered=CHOSEN + swept("swept_rate", RATE) + headline)
+    told = "Here Γ is of all rows, and the model is trusted for those like no labeled row."
+    assert (told in page.how_wrong(known)) == (far == 1)
+
+
 def test_nothing_is_said_where_nothing_was_swept():
     assert [*page.how_wrong(numbers(svm=[{"metric": "auc", "value": 0.7}]))] == []
 

@@ -191,6 +191,8 @@ def how_wrong(numbers):
         "twice or half as large, is a point of reference and no estimate: no data tell Γ. Up to which Γ "
         "something holds is told of the estimate, sampling error aside."
     )
+    if numbers.get("delivered", "unsupported_headline", shown[0].target).mean == 1:
+        yield "Here Γ is of all rows, and the model is trusted for those like no labeled row."
     reference = reference_of(numbers)
     if shown[0].source != GIVEN and reference:
         yield (

@@ -16,7 +16,7 @@ from counterweight.delivery.saved_scores import CalibrationBand
 from counterweight.errors import CounterweightError, in_brackets
 from counterweight.evaluation.collected import collected_mean
 from counterweight.numerics.coins import key_of_seed
-from counterweight.numerics.designs import draw, expected_half_width
+from counterweight.numerics.designs import draw, expected_half_width, inclusion_chances
 from counterweight.numerics.ranking import moves_of_auc
 from counterweight.tables.parquet import read_table
 from delivering import delivered, people
@@ -66,6 +66,20 @@ def test_the_workflow_names_groups_of_a_column_of_yes_and_no_as_the_table_does(t
     made = own.run("collect")
     told = read_table(made["metrics"]).query("metric == 'labels_planned'")
     assert set(told["part"]) == {"", "no", "yes", "not known"}
+
+
+def test_of_a_plan_for_the_auc_its_half_width_is_told(tmp_path):
+    frame = people(300, 5)
+    own, files = delivered(tmp_path, frame, collect={"budget": 60, "for": "auc"})
+    told = read_table(own.run("collect")["metrics"]).set_index("metric")["value"]
+    scores = read_table(files["scores"])
+    estimate = scores.loc[frame["y"].isna().to_numpy(), "estimate"].to_numpy()
+    up, down = moves_of_auc(estimate)
+    spread = np.sqrt(estimate * (1 - estimate)) * np.abs(up - down)
+    chances = inclusion_chances(spread, 60)
+    # Half-width of a mean of what each row moves the AUC by, in parts of all rows.
+    expected = expected_half_width(chances, spread, binary=True)
+    assert told["planned_auc"] == pytest.approx(expected, rel=0.1)
 
 
 def test_a_larger_plan_begins_with_a_smaller_one_whatever_the_order_of_the_frame(study):

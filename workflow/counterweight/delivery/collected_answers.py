@@ -330,6 +330,10 @@ def planned_labels(job):
     job.log.info("%d of %d rows without an outcome are drawn", len(to_label), len(blank))
     place = {"repeat": 0, "target": "unlabeled", "rows": len(blank)}
     records = expected_records(plan, expected, budget, collect, known is None)
+    if collect["for"] == "auc":
+        up, down = moves_of_auc(expected.estimate)
+        value = expected.half(expected.chances(budget), moves=np.abs(up - down))
+        records.append({"metric": "planned_auc", "value": value})
     return to_label, with_ids(plan, person, shown), [place | one for one in records]
 
 

@@ -63,7 +63,10 @@ def test_a_plan_tells_what_is_expected_of_it():
     assert "if what is foretold of them is right on average" in text
     assert "from ±2.60 points to ±7.10 points may come of it" in text
     (text,) = page.planned(numbers(PLAN + SPAN[:1]))
-    assert "may come of it" not in text
+    assert "may come of it" not in text and "AUC" not in text
+    area = [{"metric": "planned_auc", "value": 0.0571}]
+    told = "They are drawn for the AUC, expected to be known to ±0.057."
+    assert told in next(page.planned(numbers(PLAN + area)))
     cost = [{"metric": "labels_cost", "value": 1234.0}]
     (text,) = page.planned(numbers(PLAN + cost))
     assert "to buy for 1,234" in text

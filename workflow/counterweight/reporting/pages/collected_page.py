@@ -41,20 +41,18 @@ def _half(numbers, which, source, target, **place):
 
 def planned(numbers, what="the rate or mean of the rows without an outcome", label="outcome"):
     """Sentences on the plan of labels, where there is one: what they tell, what is bought."""
-    count = numbers.get(_PLAN, "labels_planned", _BLANK)
-    if not count.known:
+    n = numbers.get(_PLAN, "labels_planned", _BLANK)
+    if not n.known:
         return
     expected = _half(numbers, "planned", _PLAN, _BLANK)
     cost = numbers.get(_PLAN, "labels_cost", _BLANK)
     budget = numbers.get(_PLAN, "labels_budget", _BLANK).mean
-    price = f" for {number(cost.mean, places_for([cost.mean]))}" if cost.known else ""
-    rows = f"{number(count.mean, 0)} rows whose {label} to buy{price}"
-    text = f"collect.csv lists {rows}, drawn by design"
+    of = f" for {number(cost.mean, places_for([cost.mean]))}" if cost.known else ""
+    text = f"collect.csv lists {number(n.mean, 0)} rows whose {label} to buy{of}, drawn by design"
     ends = [_half(numbers, "planned", _PLAN, _BLANK, variable=end) for end in ENDS]
     if expected:
-        right = "if what is foretold of them is right on average, " if all(ends) else ""
-        text += f": {right}{what} is then expected to be known to ±{expected}"
-        text += ", whoever had one before"
+        so = "if what is foretold of them is right on average, " if all(ends) else ""
+        text += f": {so}{what} is then expected to be known to ±{expected}, whoever had one before"
     wrong = _half(numbers, "expected", _PLAN, _BLANK, part=f"{budget:g}", variable="wrong")
     if all(ends):
         text += (
@@ -65,6 +63,8 @@ def planned(numbers, what="the rate or mean of the rows without an outcome", lab
     elif wrong:
         text += f" (±{wrong} if the estimates told nothing of single rows)"
     text += f".{_out_of_reach(numbers)}"
+    if (area := numbers.get(_PLAN, "planned_auc", _BLANK)).known:
+        text += f" They are drawn for the AUC, expected to be known to ±{number(area.mean, 3)}."
     if cost.known and cost.mean > budget:
         text += (
             f" A budget of costs, here {number(budget, places_for([budget]))}, holds in the mean "

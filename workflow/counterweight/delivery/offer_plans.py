@@ -373,7 +373,7 @@ class OfferPlan(ShownPlan):
         blank = values.isna() | values.map(lambda one: str(one).strip() == "")
         if blank.all():
             raise CounterweightError(
-                f"No answer is filled in under {answer!r}, the column of the plan: write them there."
+                f"No answer is filled in under {answer!r}, the column of the plan: write it there."
             )
         words = values.map(word).where(~blank, None).to_numpy()
         for one in words[~blank.to_numpy()]:

@@ -120,6 +120,19 @@ def test_a_value_is_compared_as_its_column_is_typed():
     assert columns.holds(frame, types, "t", 1).tolist() == [True, False, False]
 
 
+def test_a_number_is_one_action_however_a_column_has_it_and_a_code_is_no_number():
+    spelled = [[8, -1], [8.0, -1.0], ["8", "-1.0"], ["8,00", "-1"], ["+8.000", "-1,0"]]
+    for words in spelled:
+        made = columns.actions(pd.Series([*words, None, words[0]]))
+        assert made.tolist() == ["8", "-1", None, "8"]
+    assert columns.actions(["2,50", "2.5", "0.1"]).tolist() == ["2.5", "2.5", "0.1"]
+    assert columns.actions(np.array([0.1, 2**53, np.inf])).tolist() == ["0.1", str(2**53), "inf"]
+    whole = np.array([2**53, 2**53 + 1])
+    assert columns.actions(whole).tolist() == columns.actions(whole.astype(str)).tolist()
+    kept = ["007", "1,000", "v2.0", "B ", "", "1.2.3"]
+    assert columns.actions(np.array(kept, object)).tolist() == kept
+
+
 def counted(ids, cuts=()):
     """Rows that share their id, of ids in batches and partitions."""
     whole = columns.IdCounts()

@@ -32,6 +32,21 @@ def test_text_files_with_rates_of_rows_and_users_that_look_like_numbers(tmp_path
     assert values.loc[("new", "ips"), "low"] < TRUTH["new"] < values.loc[("new", "ips"), "high"]
 
 
+def test_actions_that_are_numbers_are_the_same_in_parts_and_in_a_new_log_however_written(tmp_path):
+    frame = a_log(3_000, np.random.default_rng(6))
+    number = {name: pd.factorize(frame[name], sort=True)[0] + 1 for name in ("shown", "best")}
+    known = None
+    for place, best in enumerate([number["best"], [f"{one}.0" for one in number["best"]]]):
+        made = frame.assign(shown=number["shown"], best=best)
+        write_folder(tmp_path / str(place), made, 3, "csv")
+        tables, *_, model = through(tmp_path / str(place))
+        known = tables["values"] if known is None else known
+        pd.testing.assert_frame_equal(tables["values"], known, rtol=1e-12)
+        again = SavedValues.read(model).tables(made.assign(best=frame["best"].map(
+            dict(zip(frame["best"], number["best"] * 1.0, strict=True)))))[0]  # fmt: skip
+        np.testing.assert_allclose(again["value"], known["value"], rtol=1e-12)
+
+
 @pytest.mark.parametrize("value", ["left", ["left"], {"values": ["left"]}])
 def test_rows_kept_at_a_rate_where_a_condition_holds_are_those_of_a_column_of_rates(
     tmp_path, value

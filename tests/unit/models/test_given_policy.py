@@ -93,6 +93,31 @@ def test_a_log_of_ones_own_has_them_by_config(tmp_path, model):
     np.testing.assert_allclose(again["value"], plain)
 
 
+NUMBERS = {"left": 4, "middle": 8, "right": 15}
+
+
+@pytest.mark.parametrize("model", ["linear", "boosting"])
+def test_it_knows_the_action_of_a_policy_however_its_number_is_written(tmp_path, model):
+    frame = a_log(2_000, np.random.default_rng(5))
+    number = {name: frame[name].map(NUMBERS) for name in ("shown", "best")}
+    entry = ENTRY | {"reward_model": {"model": model, "by": ["x"]}}
+    frame["x"] = np.arange(len(frame)) % 7
+    spelled = [
+        (number["shown"], number["best"]),
+        (number["shown"] * 1.0, number["best"]),
+        (number["shown"].astype(str), number["best"] * 1.0),
+        (number["shown"], number["best"].astype(str) + ",00"),
+    ]
+    told = []
+    for place, (shown, best) in enumerate(spelled):
+        metrics, tables = run_study(
+            tmp_path / str(place), frame.assign(shown=shown, best=best), entry
+        )
+        assert not (metrics["metric"] == "action_unlogged").any()
+        told.append(tables["values"])
+        pd.testing.assert_frame_equal(told[-1], told[0])
+
+
 def test_halves_go_by_user_and_a_model_serves_the_other_half():
     rng = np.random.default_rng(1)
     n = 4_000

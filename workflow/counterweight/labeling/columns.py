@@ -6,6 +6,7 @@ A config may say yes of a column that was read as 1 and 0, or of one whose text 
 import difflib
 import json
 import logging
+import re
 
 import numpy as np
 from pandas.api.types import is_numeric_dtype
@@ -194,6 +195,32 @@ def condition_in_words(condition):
 CLUSTERS = 1 << 16
 #: Ids of a log that are followed, to tell those that stand twice.
 MOST_IDS = 1 << 14
+
+
+#: A number as a table may write it. Leading zeros are of codes, and three digits behind a comma may
+#: be thousands.
+_ACTION = re.compile(r"[+-]?(0|[1-9][0-9]*)(\.[0-9]+|,([0-9]{1,2}|[0-9]{4,}))?")
+
+
+def actions(values):
+    """Actions of a log (n,) in the one form in which they are compared, learned from and told: texts,
+    None where one is missing.
+
+    A number is one action however a column has it: 8, 8.0, "8" and "8,00".
+    """
+    import pandas as pd
+
+    codes, found = pd.factorize(np.asarray(values))
+    return np.array([*map(_action, found), None], object)[codes]
+
+
+def _action(value):
+    if isinstance(value, str):
+        if not _ACTION.fullmatch(value):
+            return value
+        value = value.replace(",", ".")
+        value = float(value) if "." in value else int(value)
+    return str(int(value)) if float(value).is_integer() else repr(float(value))
 
 
 def require(frame, columns, what):

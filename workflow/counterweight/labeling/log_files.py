@@ -10,7 +10,7 @@ import numpy as np
 
 from counterweight.datasets.own_table import forms_found, new_rows, typed_like
 from counterweight.errors import CounterweightError, listed
-from counterweight.labeling.columns import CLUSTERS, check_finite, types_of_condition
+from counterweight.labeling.columns import CLUSTERS, actions, check_finite, types_of_condition
 from counterweight.labeling.logs import (
     ROLES,
     LogProblems,
@@ -390,7 +390,7 @@ class PolicyColumns:
 
     `probability` is a column with a number from 0 to 1 for each row. Or `takes` and `shown` are
     those of the policy's action and of the logged one, numbers or texts: the probability is 1 where
-    they are equal, else 0.
+    they are the same action (`columns.actions`), else 0.
     """
 
     def __init__(self, probability="", takes="", shown=""):
@@ -438,12 +438,10 @@ class PolicyColumns:
             p = p.astype(float)
             note_wrong(self._bad, self.probability, ~((p >= 0) & (p <= 1)), p, rows)
         else:
-            own, shown = (_comparable(table[name]) for name in (self.takes, self.shown))
+            own, shown = (actions(table[name]) for name in (self.takes, self.shown))
             for name, values in ((self.takes, own), (self.shown, shown)):
-                lacks = _missing(values)
+                lacks = np.equal(values, None)
                 note_wrong(self._bad, name, lacks, np.full(len(values), np.nan), rows)
-            if (own.dtype == object) != (shown.dtype == object):
-                own, shown = _as_text(own), _as_text(shown)
             p = (own == shown).astype(float)
         return p
 
@@ -474,34 +472,6 @@ class PolicyColumns:
                 f"{self.rows_} (first: {value:g} in row {row}): correct it, or name another "
                 f"column{hint}."
             )
-
-
-def _comparable(values):
-    values = np.asarray(values)
-    return values.astype(float) if values.dtype.kind in "biuf" else values.astype(object)
-
-
-def _missing(values):
-    if values.dtype != object:
-        return np.isnan(values)
-    import pandas as pd
-
-    return pd.isna(values)
-
-
-def _as_text(values):
-    """Whole numbers without a point, as a table writes them."""
-    if values.dtype == object:
-        return values.astype(str)
-    whole = np.isfinite(values) & (values % 1 == 0)
-    text = values.astype(str).astype(object)
-    text[whole] = values[whole].astype("int64").astype(str)
-    return text
-
-
-def action_words(values):
-    """Actions (n,) as texts that are equal where the actions are: 8 and 8.0 are one."""
-    return _as_text(_comparable(values)).astype(str)
 
 
 class LogQuestion:

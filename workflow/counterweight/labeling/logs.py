@@ -14,6 +14,7 @@ from counterweight.labeling.columns import (
     IdCounts,
     SomeValues,
     TornCodes,
+    actions,
     as_number,
     clusters,
     condition_mask,
@@ -595,10 +596,11 @@ class PropensityTest:
         p, kept = part["propensity"], np.where(part["reward"] == 0, part["keep_rate"], 1.0)
         k = part.get("weight", np.ones(len(p))) / kept
         sums = {"total": k / p, "spread": k * k * (1 / p - 2) / p, "rows": 1.0}
-        sums |= {"k": k, "squares": k * k, "action": part["table"][self._action]}
+        sums |= {"k": k, "squares": k * k, "action": actions(part["table"][self._action])}
         sums |= {"cluster": part["cluster"]} if self._users else {}
         for name, own in self._found.items():
             context = part["table"][name] if name else 0
+            context = actions(context) if name in self._takes else context
             frame = pd.DataFrame(sums | {"context": context})
             own.append(frame.groupby(self._by, sort=False).sum())
 
@@ -620,11 +622,11 @@ class PropensityTest:
             cells = summed.groupby(level=by[:2]).sum()
             if name in self._takes:
                 shares = cells["k"].groupby(level=0).sum() / cells["k"].sum()
-                logged = {str(taken) for _, taken in cells.index}
-                absent = shares[[str(taken) not in logged for taken in shares.index]]
+                logged = {taken for _, taken in cells.index}
+                absent = shares[[taken not in logged for taken in shares.index]]
                 made += [
                     {"metric": "action_unlogged", "value": float(share), "target": "general"}
-                    | {"part": name, "variable": str(taken)}
+                    | {"part": name, "variable": taken}
                     for taken, share in absent.nlargest(MOST_ABSENT).items()
                 ]
             if not 1 < len(cells) <= MOST_CELLS:
@@ -632,7 +634,7 @@ class PropensityTest:
             if self._users:
                 cells["rows"] = np.minimum(cells["rows"], summed.groupby(level=by[:2]).size())
             for (context, taken), (z, mean, rows) in self._scores(cells, summed).iterrows():
-                place = f"{taken!s} where {name} is {context!s}" if name else str(taken)
+                place = f"{taken} where {name} is {context!s}" if name else taken
                 if rows >= LEAST_LOGGED:
                     tested.append((z, mean, place))
         if not tested:

@@ -4,7 +4,8 @@ import numpy as np
 
 from counterweight.errors import CounterweightError
 from counterweight.fragments import Array, Choice, Number, Text
-from counterweight.labeling.log_files import PolicyColumns, action_words
+from counterweight.labeling.columns import actions
+from counterweight.labeling.log_files import PolicyColumns
 from counterweight.models.score_models import EncodedModel
 from counterweight.numerics.zero_rejection import keep_weights, row_uniforms
 
@@ -201,12 +202,12 @@ class GivenReward(RegressedReward):
         rows = self._chosen()
         self._kept, self._codes = [], {}
         for name in self._columns:
-            values = np.asarray(rows[f"by {name}"])
-            if values.dtype.kind in "biuf" and name != self.shown:
+            values = self._values(name, rows[f"by {name}"])
+            if values.dtype.kind in "biuf":
                 known = values[np.isfinite(values.astype(float))].astype(float)
                 self._codes[name] = float(known.mean()) if len(known) else 0.0
             else:
-                words, counts = np.unique(self._words(name, values), return_counts=True)
+                words, counts = np.unique(values.astype(str), return_counts=True)
                 self._codes[name] = words[np.argsort(-counts, kind="stable")[:MOST_WORDS]]
         X = self._encoded({name: rows[f"by {name}"] for name in self._columns})
         return self._by_halves(rows, lambda own: _Rows(X[own]))
@@ -228,21 +229,21 @@ class GivenReward(RegressedReward):
                 q[own] = model if isinstance(model, float) else model.predict(_Rows(X[own]))
         return q
 
+    def _values(self, name, values):
+        """A column's values; a number is one action however the log and the policy have it."""
+        return actions(values) if name == self.shown else np.asarray(values)
+
     def _encoded(self, columns):
         parts = []
         for name in self._columns:
-            values, code = np.asarray(columns[name]), self._codes[name]
+            values, code = self._values(name, columns[name]), self._codes[name]
             if isinstance(code, float):
                 values = values.astype(float)
                 missing = ~np.isfinite(values)
                 parts += [np.where(missing, code, values)[:, None], missing[:, None]]
             else:
-                parts.append(self._words(name, values)[:, None] == code)
+                parts.append(values.astype(str)[:, None] == code)
         return np.column_stack(parts).astype(float)
-
-    def _words(self, name, values):
-        """Actions are told apart as the policy's and the logged one are compared: 8 is 8.0."""
-        return action_words(values) if name == self.shown else values.astype(str)
 
 
 def halves(part):

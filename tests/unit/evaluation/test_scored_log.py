@@ -258,6 +258,22 @@ def test_highest_predictions_without_a_reward_have_no_ratio(tmp_path):
     assert not [x for x in kind_records(found) if x.get("part") == "top 0.01"]
 
 
+def test_the_highest_of_tied_predictions_are_judged_where_they_are_about_the_share(tmp_path):
+    """A yes to 14 % is no highest 1 %; one to 1.2 % is."""
+    n = 20_000
+    frame = a_log(n, np.random.default_rng(21))
+    frame["rough"] = (frame["fine"] > frame["fine"].quantile(0.86)).astype(int)
+    found = merged(tmp_path, frame, asked(top=[0.2, 0.1, 0.01]), [9_000])
+    tops = {one["top"]: one["rows"] for one in found["estimates"] if one["predictions"] == "rough"}
+    assert tops == {1.0: n, 0.1: n * 0.14}
+    tops = {one["top"]: one["rows"] for one in found["estimates"] if one["predictions"] == "fine"}
+    assert tops == {1.0: n, 0.2: n * 0.2, 0.1: n * 0.1, 0.01: n * 0.01}
+    frame["rough"] = (frame["fine"] > frame["fine"].quantile(0.988)).astype(int)
+    found = merged(tmp_path, frame, asked(top=[0.01, 0.001]))
+    tops = {one["top"]: one["rows"] for one in found["estimates"] if one["predictions"] == "rough"}
+    assert tops == {1.0: n, 0.01: 240}
+
+
 def test_a_page_begins_with_predictions_that_are_too_high_where_they_are_highest():
     rng = np.random.default_rng(15)
     p = rng.beta(1, 20, 20_000)

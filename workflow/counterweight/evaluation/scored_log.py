@@ -42,6 +42,10 @@ FEW_ZEROS = 30
 #: predictions, from 12 on in 90 to 98 %.
 FEW_DRAWS = 10
 
+#: How many times the share that was asked for the rows of the highest predictions may be, as rows of
+#: one prediction are not parted.
+MOST_TIED = 1.5
+
 TASK = "prediction_logs"
 OPTIONS = {
     "top": Array([0.01, 0.001],
@@ -128,7 +132,8 @@ class ScoredLog:
         (by predictions: ``least``, ``most``, how many lie ``outside`` 0 to 1, and, where none does,
         of how many that are 0 or 1 the other came, ``impossible``), ``estimates`` and
         ``differences``: lists of dicts by ``predictions``, ``other`` (of differences), ``metric``,
-        ``top`` (the share of the rows looked at, those of the highest predictions), ``value``,
+        ``top`` (the share of the rows looked at, those of the highest predictions; none where so
+        many have one prediction that they are more than `MOST_TIED` times that share), ``value``,
         ``standard_error``, ``low``, ``high``, ``rows`` and ``nonzero`` of them. Differences are of
         all rows. Rows that together are no log that can be judged are refused.
         """
@@ -179,6 +184,7 @@ class ScoredLog:
                 *(
                     {"predictions": name, "metric": RATIO, "top": share} | one.told(LEVEL)
                     for share, one in known[name]["tops"].items()
+                    if one.weight <= MOST_TIED * share * mass
                 ),
             )
         ]
@@ -446,7 +452,7 @@ class TopRows:
         self.rows = self.nonzero = 0
         self._reward, self._told = np.zeros((2, clusters))
         # Of rows without a reward: what they are told, and the largest weight of any score.
-        self._weight = self._unearned = self._heaviest = 0.0
+        self.weight = self._unearned = self._heaviest = 0.0
 
     def add(self, score, reward, weight, cluster):
         """Add rows; none may have a lower score than those before."""
@@ -457,14 +463,14 @@ class TopRows:
         start = 0
         if len(begins):
             start, self.rows, self.nonzero = begins[-1], 0, 0
-            self._reward[:], self._told[:], self._weight, self._unearned = 0.0, 0.0, 0.0, 0.0
+            self._reward[:], self._told[:], self.weight, self._unearned = 0.0, 0.0, 0.0, 0.0
         self._heaviest = max(self._heaviest, weight[reward == 0].max(initial=0.0))
         score, reward, weight, cluster = (x[start:] for x in (score, reward, weight, cluster))
         self.rows += len(score)
         self.nonzero += int(np.count_nonzero(reward))
         self._reward += np.bincount(cluster, weight * reward, len(self._reward))
         self._told += np.bincount(cluster, weight * score, len(self._told))
-        self._weight += weight.sum()
+        self.weight += weight.sum()
         self._unearned += (weight * score)[reward == 0].sum()
 
     def told(self, level):
@@ -506,7 +512,7 @@ class TopRows:
         zeros = self.rows - self.nonzero
         if zeros >= FEW_ZEROS or self._unearned < 0:
             return 0.0, 0.0
-        each = self._unearned / zeros if zeros else self._heaviest * told / self._weight
+        each = self._unearned / zeros if zeros else self._heaviest * told / self.weight
         tail = (1 - level) / 2
         least = chdtri(2 * zeros, 1 - tail) / 2 if zeros else 0.0
         most = chdtri(2 * (zeros + 1), tail) / 2

@@ -269,3 +269,17 @@ def test_the_mean_of_labeled_rows_has_the_error_of_groups():
     error = [one["positive_share"]["standard_error"] for one in (alone, together, once)]
     np.testing.assert_allclose(error, [error[2] / 2, error[2], error[2]])
     assert together["groups_labeled"]["value"] == 50 and "groups_labeled" not in alone
+
+
+def test_a_row_without_an_outcome_is_like_others_where_all_rows_stand_twice(tmp_path):
+    """Each labeled row is nearest to its copy, which says nothing of how near others are."""
+    rng = np.random.default_rng(7)
+    frame = pd.DataFrame(rng.normal(size=(200, 3)), columns=["a", "b", "c"])
+    y = (frame["a"] + rng.normal(size=200) > 0).astype(float)
+    frame["y"] = np.where(rng.random(200) < 0.4, np.nan, y)
+    frame = pd.concat([frame, frame], ignore_index=True)
+    frame["who"] = rng.permutation(400)
+    study = {"models": [{"model": "logistic"}]}
+    _, files = delivered(tmp_path, frame, outcome="y", study=study)
+    scores = read_table(files["scores"])
+    assert scores.loc[frame["y"].isna(), "supported"].mean() > 0.9

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from counterweight import load
 from counterweight.evaluation.log_values import OFF, log_values
+from counterweight.labeling.logs import wrong_propensities
 from own_logs import ENTRY, a_log, run_study
 
 
@@ -98,6 +99,10 @@ def test_wrong_propensities_are_the_flag_of_all_that_rests_on_them(tmp_path):
         (pair, other, "log"): [0],
         (pair, other, one): [3],
     }
+    measured = metrics[metrics["metric"].str.startswith("propensity")].to_dict("records")
+    assert wrong_propensities(measured).startswith(said)
+    told = wrong_propensities(measured, True)
+    assert told.startswith("the propensities are not those of the logged actions, or copies of ")
     again = load(tmp_path)
     pd.testing.assert_frame_equal(again.comparisons(frame), tables["comparisons"])
     right = again.values(a_log(3_000, np.random.default_rng(5)).assign(p_same=0.5))

@@ -542,8 +542,8 @@ def _off(weight, rate):
     """Flag and words of weights that do not average 1."""
     if weight > 1:
         return "doubtful", (
-            f"the weights average {weight:.3g} and not 1, so the propensities are too low, or the "
-            f"policy's probabilities are not those of the logged actions{rate}"
+            f"the weights average {weight:.3g} and not 1, so the propensities are too low, or "
+            f"probabilities are not those of the logged actions{rate}"
         )
     return "outside", (
         f"the weights average {weight:.3g}, so some {100 * (1 - weight):.0f} % of what the "

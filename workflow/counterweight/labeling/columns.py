@@ -203,8 +203,8 @@ _ACTION = re.compile(r"[+-]?(0|[1-9][0-9]*)(\.[0-9]+|,([0-9]{1,2}|[0-9]{4,}))?")
 
 
 def actions(values):
-    """Actions of a log (n,) in the one form in which they are compared, learned from and told: texts,
-    None where one is missing.
+    """Actions of a log (n,) in the one form in which they are compared, learned from and told:
+    texts, None where one is missing.
 
     A number is one action however a column has it: 8, 8.0, "8" and "8,00".
     """
@@ -447,6 +447,11 @@ class TornCodes:
 
 #: What is said, by a column, of rows that are the same in every other one, too.
 IN_COMMON = "have its value and that of every other column in common with another row"
+
+
+def in_common(columns):
+    """Whether rows look like copies of others, by a column report as it was read back."""
+    return any(IN_COMMON in (doubt or "") for doubt in columns.get("doubt", ()))
 
 
 def ids_again(count, rows, user, about=False):

@@ -681,19 +681,20 @@ def propensity_records(parts, action, contexts, takes=()):
 WRONG = 0.01
 
 
-def wrong_propensities(records):
+def wrong_propensities(records, copies=False):
     """Words on why propensities are not those of the logged actions, by records; "" if they may be.
 
-    `records` are dicts with ``metric``, ``part``, ``variable`` and ``value``.
+    `records` are dicts with ``metric``, ``part``, ``variable`` and ``value``; `copies`: whether
+    rows look like `columns.in_common`.
     """
-    own = {}
+    own, so = {}, ", or copies of rows make it look so" * copies
     for one in records:
         if one["metric"] in ("propensity_p", "propensity_mean") and one["part"] == "log":
             own.setdefault(one["variable"], {})[one["metric"]] = one["value"]
     for cell, told in own.items():
         if told["propensity_p"] < WRONG:
             return (
-                f"the propensities are not those of the logged actions: rows with the action "
+                f"the propensities are not those of the logged actions{so}: rows with the action "
                 f"{cell}, each counted as 1 / propensity, make {told['propensity_mean']:.3g} times "
                 "the rows that they stand for"
             )

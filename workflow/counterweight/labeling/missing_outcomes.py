@@ -14,7 +14,14 @@ import numpy as np
 from counterweight.errors import CounterweightError
 from counterweight.fragments import Option
 from counterweight.labeling.column_statistics import content_order
-from counterweight.labeling.columns import condition_mask, forms_of, holds, require, types_of
+from counterweight.labeling.columns import (
+    condition_mask,
+    forms_of,
+    holds,
+    in_common,
+    require,
+    types_of,
+)
 from counterweight.labeling.encoding import DenseRows, TabularEncoder
 from counterweight.numerics.checks import group_sums
 from counterweight.numerics.linear import FOLD_ROWS, HELD_ROWS, group_folds
@@ -313,6 +320,8 @@ class BlankData(StudyData):
     order = None
     #: Most rows that a fit learns from, the first by content, which is as good as drawn; None: all.
     most = None
+    #: Whether rows look like copies of others, by the column report.
+    copied = False
 
     def __init__(self, frame, types, labels, max_levels, forms=None, weights=None):
         names = [name for name in frame.columns if name != "row"]
@@ -347,7 +356,9 @@ class BlankData(StudyData):
         facts = read_table(columns)
         weights = read_columns(weights) if weights else None
         told = max_levels, forms_of(facts), weights
-        return cls(read_table(features), types_of(facts), read_columns(labels), *told)
+        made = cls(read_table(features), types_of(facts), read_columns(labels), *told)
+        made.copied = in_common(facts)
+        return made
 
     @property
     def binary(self):

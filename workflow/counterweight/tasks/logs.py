@@ -523,12 +523,15 @@ def evaluate_own(job):
     return records
 
 
-def _wrong_propensities(job):
-    """What the test of a log's propensities said, as `values_of_sums` has it."""
+def _wrong_propensities(job, columns=""):
+    """What the test of a log's propensities said, as `values_of_sums` has it; `columns`: the column
+    report, for words that name copies."""
+    from counterweight.labeling.columns import in_common
     from counterweight.labeling.logs import wrong_propensities
     from counterweight.tables.parquet import read_table
 
-    return wrong_propensities(read_table(job.input.measured).to_dict("records"))
+    copies = bool(columns) and in_common(read_table(columns))
+    return wrong_propensities(read_table(job.input.measured).to_dict("records"), copies)
 
 
 def evaluate_parts(job):
@@ -596,7 +599,7 @@ def deliver(job):
     bounds = [given["outcome"].get(end) for end in ("low", "high")]
     files = dict(zip(given["policies"], _listed(job.input.predictions), strict=True))
     options = options | {"rows_before": known_number(given["labeling"])}
-    options["wrong"] = _wrong_propensities(job)
+    options["wrong"] = _wrong_propensities(job, job.input.columns)
     known = values_of_files(job.input.labels, files, reward_range=bounds, **options)
     types, forms = _columns(job)
     question = {key: given[key] for key in ("policies", "labeling", "id")}

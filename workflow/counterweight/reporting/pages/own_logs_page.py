@@ -222,7 +222,7 @@ def _said(numbers, line, base, measure):
         OUTSIDE: f"{percent(1 - weight)} of what it does is not in the log, or the propensities "
         f"are too high{rate}",
         DOUBTFUL: f"its weights average {weight:.3g} and not 1, so the propensities are too low, "
-        f"or its probabilities are not those of the logged actions{rate}",
+        f"or probabilities are not those of the logged actions{rate}",
     }.get(flag(numbers, line))
     if flag(numbers, line) == DOUBTFUL and not _above_one(numbers, line):
         doubt = "the propensities are not those of the logged actions"

@@ -42,8 +42,8 @@ FEW_ZEROS = 30
 #: predictions, from 12 on in 90 to 98 %.
 FEW_DRAWS = 10
 
-#: How many times the share that was asked for the rows of the highest predictions may be, as rows of
-#: one prediction are not parted.
+#: How many times the share that was asked for the rows of the highest predictions may be, since
+#: rows of one prediction are not parted.
 MOST_TIED = 1.5
 
 TASK = "prediction_logs"

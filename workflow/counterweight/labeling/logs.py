@@ -684,8 +684,7 @@ WRONG = 0.01
 def wrong_propensities(records, copies=False):
     """Words on why propensities are not those of the logged actions, by records; "" if they may be.
 
-    `records` are dicts with ``metric``, ``part``, ``variable`` and ``value``; `copies`: whether
-    rows look like `columns.in_common`.
+    `records` are dicts with ``metric``, ``part``, ``variable``, ``value``; `copies`: `in_common`.
     """
     own, so = {}, ", or copies of rows make it look so" * copies
     for one in records:

@@ -335,6 +335,22 @@ def test_few_labels_of_a_class_tell_no_less_than_so_many_counts():
     assert (np.diff(highest) > 0).all()
 
 
+def test_another_positive_moves_the_upper_end_up_whatever_useless_predictions_say():
+    rng, rows = np.random.default_rng(3), 1500
+    for chances in (np.full(rows, 0.05), rng.uniform(0.04, 0.07, rows)):
+        mask, inside = rng.random(rows) < chances, np.arange(rows) % 2 == 0
+        p, y = expit(-2.8 + 0.4 * rng.normal(size=rows)), np.zeros(rows)
+        y[np.flatnonzero(mask & ~inside)[:4]] = 1
+        labels, highest = int((mask & inside).sum()), []
+        for count, at in enumerate(np.flatnonzero(mask & inside)[:12], start=1):
+            y[at] = 1
+            found = collected_by_group(y, chances, mask, p, inside)[True]
+            low, high = exact(count, labels)
+            assert found.high - found.low <= 1.1 * (high - low)
+            highest.append(found.high)
+        assert (np.diff(highest) > 0).all()
+
+
 def test_intervals_of_rare_outcomes_hold_and_are_no_wider_than_those_of_counts():
     rng, rows, held, wide = np.random.default_rng(1), 2500, [], []
     rare = np.arange(rows) >= 2000

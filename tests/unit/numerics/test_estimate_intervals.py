@@ -301,9 +301,21 @@ def test_the_interval_of_a_share_is_scipys_of_as_many_rows_as_its_error_is_worth
     error = math.sqrt(share * (1 - share) / 40)
     assert share_interval(share, error, 40, 0.9) == pytest.approx(tuple(exact))
     # More rows that are worth no more; at the ends nothing is known of what they are worth.
-    assert share_interval(share, error, 10**6, 0.9) == pytest.approx(
-        tuple(exact) if 0 < hits < 40 else share_interval(share, 0.0, 10**6, 0.9)
+    many = 10**9
+    assert share_interval(share, error, many, 0.9) == pytest.approx(
+        tuple(exact) if 0 < hits < 40 else share_interval(share, 0.0, many, 0.9)
     )
+
+
+def test_rows_are_worth_something_where_what_is_expected_brings_a_share_to_an_end():
+    # Half a row of each class of 29 of 30: (1/60) (59/60) over .0246^2 is 27 rows, of which none.
+    worth = 0.5 / 30 * (29.5 / 30) / 0.0246**2
+    least, most = share_interval(0.0, 0.0246, 29)
+    assert least == 0 and most == pytest.approx(1 - 0.025 ** (1 / worth))
+    assert share_interval(-0.01, 0.0246, 29) == (least, most)
+    # One row of 29 of which all but nothing is left by the estimates tells as much.
+    assert share_interval(1e-6, 0.0246, 29)[1] == pytest.approx(most, rel=1e-3)
+    assert share_interval(1.0, 0.0246, 29) == pytest.approx((1 - most, 1.0))
 
 
 def test_of_two_draws_the_interval_is_that_of_t_with_one_degree():

@@ -637,7 +637,7 @@ def _told(told, value, influence, level, mine=None, bounds=None, centred=True, v
     low, high = mean_interval(value, error, *known, kurtosis=shape.kurtosis, scale="plain")
     if error == 0 and (pi == 1).all():
         low = high = value
-    elif told.binary and 0 < value < 1 and min(ones, len(c) - ones) < RARE:
+    elif told.binary and error > 0 and min(ones, len(c) - ones) < RARE:
         ends = (low, high), share_interval(value, error, len(c), level)
         low, high = min(ends, key=np.ptp)
     least, most = (-np.inf if bounds[0] is None else bounds[0]), bounds[1]

@@ -680,13 +680,16 @@ def normal_interval(value, standard_error, level=0.95, bounds=UNBOUNDED):
 def share_interval(value, error, rows, level=0.95):
     """Interval of a share of `rows` rows with a standard error, by as many rows as that is worth.
 
-    Clopper and Pearson's, of ``value (1 - value) / error^2`` rows of a simple sample, and no more
-    than there are: Korn & Graubard (1998), *Survey Methodology* 24. Its ends lie in [0, 1].
+    Clopper and Pearson's, of ``s (1 - s) / error^2`` rows of a simple sample, and no more than
+    there are: Korn & Graubard (1998), *Survey Methodology* 24. s is the share with half a row of
+    each class added: that of few rows may be all but 0 by what is expected of them, and these rows
+    would then be worth nothing. A value beyond [0, 1] counts as its end. The ends lie in [0, 1].
     """
     from scipy.special import betaincinv
 
-    least, inside = (1 - level) / 2, value * (1 - value)
-    worth = min(inside / error**2, rows) if error > 0 and inside > 0 else float(rows)
+    least, value = (1 - level) / 2, float(np.clip(value, 0.0, 1.0))
+    smooth = (value * rows + 0.5) / (rows + 1)
+    worth = min(smooth * (1 - smooth) / error**2, rows) if error > 0 else float(rows)
     hits = value * worth
     low = betaincinv(hits, worth - hits + 1, least) if hits > 0 else 0.0
     high = betaincinv(hits + 1, worth - hits, 1 - least) if hits < worth else 1.0

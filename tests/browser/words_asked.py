@@ -499,6 +499,7 @@ REPORT_FRESH = {
     "open bandit dataset": ["bandit_"],
     "thompson sampling": ["bandit_"],
     "inverse propensity score": [
+        "#term-ips",
         "#term-ips-revenue",
         "#term-snips-revenue",
         "bandit_",

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from counterweight import load
-from counterweight.delivery.bought_file import by_stratum
+from counterweight.delivery.bought_file import word
 from counterweight.delivery.label_plans import (
     DEFAULTS,
     PlannedRows,
@@ -15,6 +15,7 @@ from counterweight.delivery.label_plans import (
 from counterweight.delivery.saved_scores import CalibrationBand
 from counterweight.errors import CounterweightError, in_brackets
 from counterweight.evaluation.collected import collected_mean
+from counterweight.labeling.sensitive import by_stratum
 from counterweight.numerics.coins import key_of_seed
 from counterweight.numerics.designs import draw, expected_half_width, inclusion_chances
 from counterweight.numerics.ranking import moves_of_auc
@@ -53,9 +54,9 @@ def filled(plan, truth, rows=None):
 
 @pytest.mark.parametrize("names", [("no", "yes"), (0, 1), (False, True)])
 def test_shares_of_a_column_of_yes_and_no_are_found_however_a_config_writes_them(names):
-    shares = by_stratum(dict(zip(names, (0.1, 0.3), strict=True)), {"no", "yes"})
+    shares = by_stratum(dict(zip(map(word, names), (0.1, 0.3), strict=True)), {"no", "yes"})
     assert shares == {"no": 0.1, "yes": 0.3}
-    assert by_stratum({0: 0.1, 2: 0.3}, {"0", "2"}) == {"0": 0.1, "2": 0.3}
+    assert by_stratum({"0": 0.1, "2": 0.3}, {"0", "2"}) == {"0": 0.1, "2": 0.3}
 
 
 def test_the_workflow_names_groups_of_a_column_of_yes_and_no_as_the_table_does(tmp_path):
@@ -311,7 +312,7 @@ def test_mistakes_end_in_one_sentence(study):
         (lambda: plan.with_labels(labels.drop(columns="y")), "no column 'y'"),
         (lambda: plan.with_labels(labels.assign(who=["?", *labels["who"][1:]])), "1 ids"),
         (lambda: plan.with_labels(labels.assign(who=[other, *labels["who"][1:]])), "by hand"),
-        (lambda: plan.with_labels(labels.assign(y="")), "10 are needed"),
+        (lambda: plan.with_labels(labels.assign(y="")), "10 labels are needed at least"),
         (lambda: plan.with_labels(labels.assign(order=range(40, 0, -1))), "was sorted or changed"),
         (lambda: plan.with_labels(labels.assign(plan="abcdefghijkl")), "40 rows of another plan"),
         (lambda: saved.with_labels(labels.drop(columns="chance"), frame), "no column 'chance'"),

@@ -12,7 +12,6 @@ import pandas as pd
 from counterweight.datasets.own_table import typed_like, typed_table
 from counterweight.errors import CounterweightError, Shown, listed
 from counterweight.labeling.columns import free_name
-from counterweight.labeling.sensitive import group_texts
 from counterweight.numerics.checks import pandas_frame
 from counterweight.numerics.coins import canonical_ids
 from counterweight.tables.parquet import read_table
@@ -343,20 +342,6 @@ def word(value):
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value)
-
-
-def yes_or_no(values):
-    """Values of a column of yes and no as these words, None where they are blank."""
-    told, blank = group_texts(values, boolean=True)
-    return np.where(blank, None, told)
-
-
-def by_stratum(numbers, found):
-    """Numbers by stratum as a config names these, by the names that were found."""
-    names = [word(name) for name in numbers]
-    if found <= {"no", "yes", "not known"}:
-        names = yes_or_no(pd.Series(names))
-    return dict(zip(names, map(float, numbers.values()), strict=True))
 
 
 class ShownPlan(Shown):

@@ -12,7 +12,6 @@ from counterweight.delivery.bought_file import (
     read_bought,
     rewards_read,
     written,
-    yes_or_no,
 )
 from counterweight.delivery.final_scores import Fitted
 from counterweight.delivery.label_plans import (
@@ -39,6 +38,7 @@ from counterweight.evaluation.collected import (
 )
 from counterweight.evaluation.refutation import refusal_bounds, refuted
 from counterweight.evaluation.scored_log import FEW_DRAWS, RATIO, counted_of
+from counterweight.labeling.sensitive import yes_or_no
 from counterweight.models.score_tilt import ScoreTilt, chance_of_outcome
 from counterweight.numerics.coins import canonical_ids, own_key
 from counterweight.numerics.estimate import Estimate, share_interval

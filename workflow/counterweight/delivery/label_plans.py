@@ -21,7 +21,6 @@ from counterweight.delivery.bought_file import (
     ShownAnswers,
     ShownPlan,
     as_columns,
-    by_stratum,
     column_names,
     filled_in,
     in_letters,
@@ -41,6 +40,7 @@ from counterweight.evaluation.collected import (
 )
 from counterweight.evaluation.refutation import refusal_bounds, refuted
 from counterweight.labeling.columns import free_name
+from counterweight.labeling.sensitive import by_stratum
 from counterweight.numerics.checks import check_positive
 from counterweight.numerics.coins import canonical_ids, key_of_plan
 from counterweight.numerics.designs import (
@@ -396,7 +396,7 @@ def explored_chances(share, group):
     """Chance of each row (N,) to be decided by chance: one for all, or one by stratum."""
     if not isinstance(share, dict):
         return np.full(len(group), float(share))
-    known = by_stratum(share, found := {*group})
+    known = by_stratum({word(one): own for one, own in share.items()}, found := {*group})
     if absent := sorted(found - known.keys()):
         strange = sorted(known.keys() - found)
         blank = ' "not known" is a stratum too, of blank cells.' * ("not known" in absent)

@@ -133,6 +133,20 @@ def group_texts(column, boolean=False):
     return values, blank
 
 
+def yes_or_no(values):
+    """Values of a column of yes and no as these words, None where they are blank."""
+    told, blank = group_texts(values, boolean=True)
+    return np.where(blank, None, told)
+
+
+def by_stratum(numbers, found):
+    """Numbers by stratum, whose names are texts as a config has them, by the names `found`."""
+    names = [*numbers]
+    if found <= {"no", "yes", "not known"}:
+        names = yes_or_no(pd.Series(names))
+    return dict(zip(names, map(float, numbers.values()), strict=True))
+
+
 def label_groups(
     frame, features, rule, outcome, *, seed, study, repeats, test_share, certified=None, types=None
 ):

@@ -220,6 +220,11 @@ def _action(value):
             return value
         value = value.replace(",", ".")
         value = float(value) if "." in value else int(value)
+    return in_digits(value)
+
+
+def in_digits(value):
+    """A number as text, a whole one without a point."""
     return str(int(value)) if float(value).is_integer() else repr(float(value))
 
 

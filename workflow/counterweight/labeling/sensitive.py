@@ -8,7 +8,7 @@ import pandas as pd
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.fragments import Choice, Flag, Option
-from counterweight.labeling.columns import free_name
+from counterweight.labeling.columns import free_name, in_digits
 from counterweight.labeling.split import check_features, size_records
 from counterweight.numerics.groups import (
     group_names,
@@ -127,9 +127,7 @@ def group_texts(column, boolean=False):
         values[~blank] = there.astype(str).to_numpy(dtype=object)
         blank = blank | np.array([not str(value).strip() for value in values], bool)
     else:
-        values[~blank] = [
-            str(int(value)) if float(value).is_integer() else repr(float(value)) for value in there
-        ]
+        values[~blank] = [*map(in_digits, there)]
     return values, blank
 
 

@@ -13,6 +13,7 @@ from counterweight.reporting.pages.collected_page import (
     BY_GROUP,
     bought_answer,
     explored,
+    half,
     planned,
 )
 from counterweight.reporting.pages.trust import (
@@ -148,21 +149,17 @@ def _planned_for_groups(numbers):
         return
     text = f"It is drawn for each group of collect.by: see “{_PLANNED_BY_GROUP.caption}”"
     budget = numbers.get("collect", "labels_budget", "unlabeled").mean
-    for kind in ("points", "half_width"):
-        told, plain = (
-            numbers.get("collect", f"{which}_{kind}", "unlabeled", **place).mean
-            for which, place in (
-                ("planned", {}),
-                ("expected", {"part": f"{budget:g}", "variable": "plain"}),
-            )
+    plain = {"part": f"{budget:g}", "variable": "plain"}
+    if any(
+        numbers.get("collect", f"expected_{kind}", "unlabeled", **plain).mean
+        < numbers.get("collect", f"planned_{kind}", "unlabeled").mean
+        for kind in ("points", "half_width")
+    ):
+        text += (
+            ". That has a price: a simple sample of as many labels tells of all these rows as "
+            f"well as ±{half(numbers, 'expected', 'collect', 'unlabeled', **plain)}; leave "
+            "collect.by out where groups are not asked for"
         )
-        if plain < told:
-            unit = " points" * (kind == "points")
-            text += (
-                ". That has a price: a simple sample of as many labels tells of all these rows as "
-                f"well as ±{number(plain, places_for([plain], 1))}{unit}; leave collect.by out "
-                "where groups are not asked for"
-            )
     yield f"{text}."
 
 

@@ -30,7 +30,7 @@ _EXPLORE_ON = (
 )
 
 
-def _half(numbers, which, source, target, **place):
+def half(numbers, which, source, target, **place):
     """``5.1 points``: half of an interval in print; "" where it was not measured."""
     for kind, unit in (("points", " points"), ("half_width", "")):
         known = numbers.get(source, f"{which}_{kind}", target, **place)
@@ -44,16 +44,16 @@ def planned(numbers, what="the rate or mean of the rows without an outcome", lab
     n = numbers.get(_PLAN, "labels_planned", _BLANK)
     if not n.known:
         return
-    expected = _half(numbers, "planned", _PLAN, _BLANK)
+    expected = half(numbers, "planned", _PLAN, _BLANK)
     cost = numbers.get(_PLAN, "labels_cost", _BLANK)
     budget = numbers.get(_PLAN, "labels_budget", _BLANK).mean
     of = f" for {number(cost.mean, places_for([cost.mean]))}" if cost.known else ""
     text = f"collect.csv lists {number(n.mean, 0)} rows whose {label} to buy{of}, drawn by design"
-    ends = [_half(numbers, "planned", _PLAN, _BLANK, variable=end) for end in ENDS]
+    ends = [half(numbers, "planned", _PLAN, _BLANK, variable=end) for end in ENDS]
     if expected:
         so = "if what is foretold of them is right on average, " if all(ends) else ""
         text += f": {so}{what} is then expected to be known to ±{expected}, whoever had one before"
-    wrong = _half(numbers, "expected", _PLAN, _BLANK, part=f"{budget:g}", variable="wrong")
+    wrong = half(numbers, "expected", _PLAN, _BLANK, part=f"{budget:g}", variable="wrong")
     if all(ends):
         text += (
             f". No data can say before whether it is right: from ±{ends[0]} to ±{ends[1]} may come "
@@ -75,13 +75,13 @@ def planned(numbers, what="the rate or mean of the rows without an outcome", lab
 
 def _all_labels(numbers):
     """What the labels of all rows are expected to give, where less is wanted; else ""."""
-    least = _half(numbers, "least", _PLAN, _BLANK)
+    least = half(numbers, "least", _PLAN, _BLANK)
     return least and f"the labels of all rows are expected to give ±{least}"
 
 
 def _out_of_reach(numbers):
     """That no labels are expected to give what is wanted; "" where some are."""
-    wanted, told = _half(numbers, "wanted", _PLAN, _BLANK), _all_labels(numbers)
+    wanted, told = half(numbers, "wanted", _PLAN, _BLANK), _all_labels(numbers)
     return told and f" The half-width that is wanted, {wanted}, is out of reach: {told}."
 
 
@@ -92,8 +92,8 @@ def _whether_reached(numbers, source, target, **place):
         reached = numbers.get(source, f"reached_{kind}", target, **place)
         if not (wanted.known and reached.known):
             continue
-        text = f"The half-width that was wanted, {_half(numbers, 'wanted', _PLAN, _BLANK)}, is"
-        size = _half(numbers, "reached", source, target, **place)
+        text = f"The half-width that was wanted, {half(numbers, 'wanted', _PLAN, _BLANK)}, is"
+        size = half(numbers, "reached", source, target, **place)
         needed, told = numbers.get(_PLAN, "budget_needed", _BLANK), _all_labels(numbers)
         if reached.mean <= wanted.mean:
             yield f"{text} reached: it is {size}."
@@ -270,7 +270,7 @@ def planned_next(numbers, people):
         return
     left = count.mean - people.saved["collected"]["labels"] - people.saved["collected"]["refused"]
     if left > 0:
-        expected = _half(numbers, "planned", _PLAN, _BLANK)
+        expected = half(numbers, "planned", _PLAN, _BLANK)
         yield (
             f"{_left(left)}, those that were bought are filled in: with "
             f"{'it' if left == 1 else 'all of them'} the half-width is expected to be {expected}."
@@ -374,7 +374,7 @@ def bought_of_log(numbers):
         yield f"{_unlabeled(refused)} at equal predictions."
     yield from _whether_reached(numbers, "labels", numbers.plan["targets"][0], **place)
     if waiting > 0:
-        expected = _half(numbers, "planned", _PLAN, _BLANK)
+        expected = half(numbers, "planned", _PLAN, _BLANK)
         yield f"{_left(waiting)}: with all of them the half-width is expected to be {expected}."
 
 
@@ -574,10 +574,10 @@ def planned_of_offers(numbers):
     count = numbers.get(_PLAN, "labels_planned", _BLANK)
     if not count.known or numbers.get(_PLAN, "labels_bought", _BLANK).known:
         return
-    expected = _half(numbers, "planned", _PLAN, _BLANK)
+    expected = half(numbers, "planned", _PLAN, _BLANK)
     budget = numbers.get(_PLAN, "labels_budget", _BLANK).mean
     wrong, plain = (
-        _half(numbers, "expected", _PLAN, _BLANK, part=f"{budget:g}", variable=which)
+        half(numbers, "expected", _PLAN, _BLANK, part=f"{budget:g}", variable=which)
         for which in ("wrong", "plain")
     )
     yield (
@@ -625,7 +625,7 @@ def bought_of_offers(numbers):
         yield f"{_unlabeled(of('labels_refused'), 'offer', 'was made and has no answer')}."
     yield from _whether_reached(numbers, _PLAN, _BLANK)
     if of("labels_waiting") > 0:
-        expected = _half(numbers, "planned", _PLAN, _BLANK)
+        expected = half(numbers, "planned", _PLAN, _BLANK)
         more = f": with all of them the half-width is expected to be {expected}" if expected else ""
         yield f"{_left(of('labels_waiting'), 'offer', 'made')}{more}."
     yield (

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.models.class_mixtures import GenerativeClassifier
-from counterweight.numerics.emissions import Emission, Layout, mixed_log_density
+from counterweight.numerics.emissions import Emission, Layout, log_sum_exp, mixed_log_density
 from counterweight.numerics.gaussian_mixture import ClassMixtures, Mixture, fit_mixture
 from counterweight.tables.parquet import model_arrays, model_table
+from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 
 #: Two numbers, a category of three levels in columns of their own, one of codes 0 to 3.
@@ -350,3 +351,11 @@ def test_a_missing_number_counts_by_its_mean_where_covariances_are_diagonal():
     found = Emission(3, (2,), "diagonal").completed(moments, own, np.array([0, 2]))
     second = 10 * (4 + 0.25)
     assert found[0] == pytest.approx([10.0, 4.0, -20.0, 5.0, 6.0, second, 7.0, 8.0, 2.0])
+
+
+def test_a_sum_of_exponentials_is_that_of_a_library_however_far_its_terms_are():
+    values = -np.random.default_rng(6).uniform(0, 900, (500, 3))
+    values[:4] = [[-np.inf, -np.inf, -np.inf], [np.inf, 0, 1], [-np.inf, 2, -800], [np.nan, 0, 0]]
+    expected = logsumexp(values, axis=1)
+    with np.errstate(under="raise"):
+        np.testing.assert_allclose(log_sum_exp(values), expected, rtol=1e-15)

@@ -241,3 +241,16 @@ def test_of_a_step_beyond_three_held_components_stay_and_the_others_share_the_re
     np.testing.assert_allclose(made.weights.sum(axis=0), 1.0, rtol=1e-12)
     # The others are near where they go to.
     np.testing.assert_allclose(made.weights[1:], [[0.3, 0.2], [0.2, 0.3]], atol=0.01)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_components_that_are_far_leave_no_number_below_the_least_normal_one(dtype):
+    rows = np.random.default_rng(5).uniform(-5, 65, (400, 1))
+    away = np.array([0.0, 30.0, 60.0])[:, None, None]
+    parameters = Parameters(np.full((3, 1), 1 / 3), away, np.ones((3, 1, 1, 1)))
+    with np.errstate(under="raise"):
+        found = QuadraticRows(rows, np.ones(400)).expectation(parameters, dtype)
+    assert found.moments[..., 0].sum() == pytest.approx(400)
+    assert found.log_likelihood == pytest.approx(
+        logsumexp(joint_of(parameters, rows), axis=0).sum(axis=-1), rel=1e-5
+    )

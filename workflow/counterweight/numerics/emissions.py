@@ -22,6 +22,7 @@ from counterweight.errors import CounterweightError, listed
 from counterweight.numerics.checks import named
 from counterweight.numerics.mixture_steps import (
     CACHE_BYTES,
+    LEAST_LOGS,
     LOG_2PI,
     TILE,
     Parameters,
@@ -44,11 +45,13 @@ def log_sum_exp(values):
     top = values[..., 0].copy()
     for number in range(1, values.shape[-1]):
         np.maximum(top, values[..., number], out=top)
-    top[~np.isfinite(top)] = 0.0
-    power = values - top[..., None]
+    finite = np.isfinite(top)
+    base = np.where(finite, top, 0.0)
+    power = values - base[..., None]
+    # What is less adds nothing, and takes the processor a hundred times as long.
+    np.maximum(power, LEAST_LOGS[np.float64], out=power)
     total = np.exp(power, out=power).sum(axis=-1)
-    with np.errstate(divide="ignore"):
-        return np.log(total) + top
+    return np.where(finite, np.log(total) + base, top)
 
 
 def gaussian_log_density(X, means, covariances):

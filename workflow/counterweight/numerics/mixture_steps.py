@@ -17,6 +17,9 @@ CACHE_BYTES = 256 << 20
 NARROW = 12
 #: Rows of a tile: matrix products this small are spared BLAS's repacking of the operands.
 TILE = 64
+#: Logarithms of shares that are lifted to this: smaller ones change no sum, but their products are
+#: numbers below the least normal one, with which a processor is some ten times slower.
+LEAST_LOGS = {np.float32: -60.0, np.float64: -600.0}
 LOG_2PI = float(np.log(2 * np.pi))
 
 
@@ -190,6 +193,7 @@ class QuadraticRows:
                     hard += words[..., None].view(np.uint8).sum(axis=-1, dtype=np.int64)
                 else:
                     hard += largest @ weights
+            np.maximum(joint, LEAST_LOGS[joint.dtype.type], out=joint)
             np.exp(joint, out=joint)
             total = joint.sum(axis=0)
             joint *= np.divide(weights, total, dtype=dtype, casting="same_kind")

@@ -271,3 +271,19 @@ def test_steps_in_single_precision_are_those_in_double():
     np.testing.assert_allclose(other.moments, one.moments, atol=1e-5 * scale)
     np.testing.assert_allclose(other.gradient, one.gradient, atol=1e-3)
     assert other.moments.dtype == other.gradient.dtype == np.float64
+
+
+@pytest.mark.parametrize("single", [False, True])
+def test_segments_that_are_far_from_a_row_leave_no_number_below_the_least_normal_one(single):
+    rng = np.random.default_rng(4)
+    t, y = answers(rng, 400)
+    parameters = batch(rng, 3, 2, 1)
+    away = np.linspace(0, 60, 3)[:, None, None]
+    parameters = parameters._replace(
+        means=np.broadcast_to(away, (3, 2, 1)), covariances=np.ones((3, 2, 1, 1))
+    )
+    data = ChoiceRows(rng.uniform(-5, 65, (400, 1)), t, y)
+    with np.errstate(under="raise"):
+        found = (data.single() if single else data).expectation(parameters)
+    # A row's share of all segments is one, also where two of them are far.
+    assert found.moments[..., 0].sum(axis=0) == pytest.approx([400, 400])

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from counterweight.numerics.emissions import Emission
-from counterweight.numerics.mixture_steps import chosen, extrapolated, upper_triangle
+from counterweight.numerics.mixture_steps import LEAST_LOGS, chosen, extrapolated, upper_triangle
 
 #: Slopes: steeper curves are hardly steeper to see (section 3.4.2); 0 would leave eta undefined.
 LEAST_SLOPE, MOST_SLOPE = 1e-3, 30.0
@@ -209,6 +209,7 @@ class ChoiceRows:
                 np.reciprocal(chance, out=chance)
                 top = shaped.max(axis=0)
                 shaped -= top
+                np.maximum(joint, LEAST_LOGS[kind], out=joint)
                 np.exp(joint, out=joint)
                 joint *= chance
                 total = shaped.sum(axis=0)

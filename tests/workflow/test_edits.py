@@ -184,9 +184,13 @@ def test_what_makes_nothing_anew(again, edit):
     assert again.plan() == set()
 
 
-def test_results_without_what_snakemake_knows_of_them(again, finished):
-    """They are gone by in order of their dates alone, and this is told."""
+@pytest.mark.parametrize("others", [False, True])
+def test_results_without_what_snakemake_knows_of_them(again, finished, others):
+    """They are gone by in order of their dates alone, and this is told, whatever else is known."""
     shutil.rmtree(again.folder / ".snakemake")
+    if others:
+        (again.folder / ".snakemake/metadata").mkdir(parents=True)
+        (again.folder / ".snakemake/metadata/b3RoZXI=").write_text("{}")
     run = again.run("--dry-run")
     assert run.status == 0 and run.jobs == set()
     assert "came without the folder .snakemake" in run.output

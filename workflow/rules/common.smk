@@ -5,6 +5,7 @@ study decides what each of its jobs reads and is told (counterweight.tasks); a r
 and one job spec from there.
 """
 
+import base64
 import contextlib
 import csv
 import gc
@@ -207,19 +208,29 @@ def given_away():
     return [path for gift in jobs if gift for path in gift.outputs.values()]
 
 
+def noted(path):
+    """Whether Snakemake has a note on what a file was made from, or that it is half made."""
+    name = base64.urlsafe_b64encode(path.encode()).decode()
+    *dirs, last = (name[at : at + 254] for at in range(0, len(name), 254))
+    notes = ("metadata", "incomplete")
+    return any(Path(".snakemake", one, *(f"@{d}" for d in dirs), last).exists() for one in notes)
+
+
 def of_unknown_origin():
-    """Whether results came without Snakemake's notes on what each file was made from."""
-    notes = Path(".snakemake/metadata")
-    noted = notes.is_dir() and any(notes.iterdir())
-    return not noted and any(Path(path).exists() for path in PATHS.measurements())
+    """Studies whose results came without Snakemake's notes on what each file was made from."""
+    for study in STUDIES:
+        made = [path for path in PATHS.measurements([study]) if Path(path).exists()]
+        if made and not any(map(noted, made)):
+            yield study
 
 
-if workflow.is_main_process and of_unknown_origin():
+if workflow.is_main_process and (unknown := [*of_unknown_origin()]):
+    which = "The files" if len(unknown) == len(STUDIES) else f"Those of {listed_words(unknown)}"
     print(
-        f"The files in {RESULTS} came without the folder .snakemake, which says what each was "
+        f"{which} in {RESULTS} came without the folder .snakemake, which says what each was "
         "made from. They are taken as they are, or made anew where they are older than what "
         "they were made from; other differences cannot be seen. Copy .snakemake as well, or "
-        "make all anew with --forceall.",
+        "make all anew: delete them, or run with --forceall.",
         file=sys.stderr,
     )
 

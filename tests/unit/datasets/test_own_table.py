@@ -319,3 +319,18 @@ def test_the_first_rows_of_a_log_say_how_its_numbers_are_written(tmp_path):
     path = write(tmp_path, late, "b.csv")
     with pytest.raises(CounterweightError, match="line 4.*'chance' holds '0,5'"):
         list(new_rows(path, rows=2, find=True, **told))
+
+
+@pytest.mark.parametrize(
+    "words", [("yes", "no", "maybe"), ("10 %", "20 %", "free"), ("1", "2", "x")]
+)
+def test_columns_that_name_the_same_things_are_read_alike(tmp_path, words):
+    a, b, c = words
+    path = write(tmp_path, "logged,new,n\n" + f"{a},{a},1\n{b},{b},2\n{c},{a},3\n" * 5)
+    made = read_typed(path, alike=[["logged", "new"]])
+    assert made.types == {"logged": "text", "new": "text", "n": "number"}
+    assert made.frame["new"].tolist() == [a, b, a] * 5 and "the same things" in made.made["new"]
+    # What a person says of a column stays.
+    said = {"numbers": ["new"]} if words[0] != "yes" else {"text": ["new"]}
+    told = read_typed(path, columns=said, alike=[["logged", "new"]])
+    assert told.types == read_typed(path, columns=said).types

@@ -9,7 +9,7 @@ from counterweight.delivery.saved_offers import DRAWS
 from counterweight.errors import CounterweightError
 from counterweight.models.choice.offer_limits import _by_draws
 from counterweight.plan import components
-from counterweight.tables.parquet import model_arrays, model_table, write_table
+from counterweight.tables.parquet import model_arrays, model_table, read_facts, write_table
 from counterweight.tables.saved_form import write_saved
 from priced_survey import PRICE, QUICK, features_of, saved_of, survey
 from scipy.special import expit
@@ -389,7 +389,10 @@ def test_a_survey_of_ones_own_is_priced_and_so_are_new_people(own, model, settin
     same(offers[[*again.columns]], again)
     new = apply(own, own / "new.csv", model)
     assert len(new) == 250 and new["best_offer"].notna().all()
-    same(load(own).optimal_offers(pd.read_csv(own / "new.csv")), new)
+    people, saved = pd.read_csv(own / "new.csv"), load(own)
+    same(saved.optimal_offers(people), new)
+    ends, told = read_facts(own / "new.parquet").get("ends"), saved.expected(people)
+    assert ends == ([250 * told.low, 250 * told.high] if saved.has_draws else None)
     csv = pd.read_csv(own / "new_offers.csv", keep_default_na=False)
     assert csv["customer"].tolist() == new["customer"].tolist()
     assert np.allclose(csv["best_offer"], new["best_offer"])

@@ -289,6 +289,9 @@ def test_offers_acceptances_and_values_of_new_rows_are_summed_up():
     (told,) = page.told_new({"new_offers": offers}, {}, 2.0, 31.5)
     assert "bring 28.00 a person, 140 in all" in told
     assert "(best_revenue −2.0 a person; of the table's 31.50)" in told
+    offers.attrs["ends"] = [120.0, 1175.0]
+    (told,) = page.told_new({"new_offers": offers}, {})
+    assert "150 [120, 1,175] in all, by the model's own claim" in told
     (told,) = page.told_new({"new_offers": offers.assign(best_offer=3.0)}, {})
     assert told.startswith("5 new people: the offer to everybody is 3.00; it is expected to bring")
     accepted = pd.DataFrame({"accepted": [True, False, False, False]})

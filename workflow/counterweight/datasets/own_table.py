@@ -59,14 +59,19 @@ def prepare(job, path=None):
     from counterweight.tables.parquet import write_table
 
     told = job.given
-    made = read_typed(path or told["path"], columns=told["columns"], reading=told["reading"])
+    how = {key: told[key] for key in ("columns", "reading", "alike") if key in told}
+    made = read_typed(path or told["path"], **how)
     job.log.info("%d rows, %d columns", len(made.frame), made.frame.shape[1] - 1)
     facts = {key: getattr(made, key) for key in ("types", "made", "doubts", "forms")}
     write_table(job.output.table, made.frame, facts=facts)
 
 
-def read_typed(path, *, columns=None, reading=None, absent=ABSENT, ask=True):
-    """Read a file or folder and type it: see `read_people` and `typed_table`."""
+def read_typed(path, *, columns=None, reading=None, absent=ABSENT, ask=True, alike=()):
+    """Read a file or folder and type it: see `read_people` and `typed_table`.
+
+    Columns that stand together in `alike` hold names of the same things. Where some of them are
+    read as texts, so are the others: "yes" is no 1 where another column has "maybe", too.
+    """
     table = read_columns(path, absent=absent, nameless=True, reading=reading)
     left = [name for name in table.column_names if name == INDEX]
     if not left and table.num_columns and not table.column_names[0].strip():
@@ -75,7 +80,16 @@ def read_typed(path, *, columns=None, reading=None, absent=ABSENT, ask=True):
         table = table.remove_column(table.column_names.index(left[0]))
     check_header(path, table.column_names, nameless=False)
     typed = is_parquet(path)
-    made = typed_table(path, table, columns=columns, typed=typed, reading=reading, ask=ask)
+    told = {"columns": columns, "typed": typed, "reading": reading, "ask": ask}
+    made = typed_table(path, table, **told)
+    texts = {name for name, kind in made.types.items() if kind == "text"}
+    apart = {name for names in alike if texts & {*names} for name in names} & {*made.types} - texts
+    apart -= {*check_columns(path, table.column_names, columns or {})[0]}
+    if apart:
+        same = "it names the same things as a column of texts"
+        told["columns"] = (columns or {}) | {"text": [*(columns or {}).get("text", ()), *apart]}
+        made = typed_table(path, table, **told)
+        made.made |= dict.fromkeys(sorted(apart), f"read as text: {same}")
     made.made |= dict.fromkeys(left, "numbers or names of the rows, without a name: left out")
     return made
 

@@ -48,7 +48,7 @@ def prepare_job(dataset, plan, paths):
 
         if "query" in settings:
             check_query(**settings["query"])
-        told = {key: settings[key] for key in ("path", "query") if key in settings}
+        told = {key: settings[key] for key in ("path", "query", "alike") if key in settings}
         told["reading"] = settings.get("reading", {})
         asked = settings.get("columns", {})
         told["columns"] = {key: names for key, names in asked.items() if key != "keep"}

@@ -660,34 +660,40 @@ def price_file(job):
     new, reading = str(job.input.score), job.given["reading"]
     limits, tried = (job.given.get(key) for key in ("limits", "experiment"))
     names = columns_asked(limits)
-    priced, waiting, sums, first = [], [], 0.0, 0
+    told, waiting, sums, first, ends = [], [], 0.0, 0, np.zeros(2)
     with writing_answers(job.output.table, job.output.csv) as (write, facts):
         for part in row_batches(new, absent=ABSENT, rows=saved.BATCH, reading=reading):
             people = part.to_pandas(ignore_metadata=True)
             X = saved.encode(people, first, new, reading)
             sums = sums + saved.sums(X)
-            offers = pd.DataFrame(saved.named(people, first) | saved.priced(X))
+            priced = saved.priced(X)
+            offers = pd.DataFrame(saved.named(people, first) | priced)
             if limits or tried:
                 # Limits are of all of them at once.
                 own = saved.asked_columns(people, names, first, new, reading)
                 waiting.append((offers, X, own))
             else:
                 write(offers)
-            priced.append(offers[["best_offer", "reason"]])
+            if not limits:  # Draws of the fit are common to all batches, so are their ends.
+                found = saved.expected_of(X, priced)
+                ends += np.array([found.low, found.high]) * len(X)
+            told.append(offers[["best_offer", "reason"]])
             first += len(people)
         if not first:
             raise CounterweightError(f"{new} has no row: there is nobody to price.")
         if waiting:
             offers, X, own = zip(*waiting, strict=True)
             offers, own = (pd.concat(parts, ignore_index=True) for parts in (offers, own))
-            coins = None
-            if tried:
-                drawn = drawn_by(job, "new experiment")
-                coins = coins_of_offers(saved, offers, drawn)
+            drawn = drawn_by(job, "new experiment")
+            coins = coins_of_offers(saved, offers, drawn) if tried else None
             columns, records = as_asked(saved, np.concatenate(X), own, limits, tried, coins)
             write(with_columns(offers, columns))
             for one in records:
                 name = " ".join(str(one[key]) for key in ("metric", "part") if key in one)
                 job.log.info("%s: %.6g", name, one["value"])
-        facts |= saved.tell(sums)
-    tell_offers(job.log, pd.concat(priced, ignore_index=True), saved.facts["offer"]["column"])
+            known = {one["metric"]: one["value"] for one in records}
+            if limits:
+                known = [known.get(f"allotted_revenue_{end}") for end in ("low", "high")]
+                ends = np.array(known, float)
+        facts |= saved.tell(sums) | ({"ends": ends.tolist()} if np.isfinite(ends).all() else {})
+    tell_offers(job.log, pd.concat(told, ignore_index=True), saved.facts["offer"]["column"])

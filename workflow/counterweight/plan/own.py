@@ -302,6 +302,7 @@ def _made(name, entry, place):
     dataset = {key: entry[key] for key in SOURCE if key in entry}
     dataset |= {"query": table} if isinstance(table, dict) else {"path": table}
     dataset["roles"] = {key: entry[key] for key in ROLES if key in entry} | study.pop("roles", {})
+    dataset |= {key: study.pop(key) for key in ("alike",) if key in study}
     _check_one_role(place, dataset["roles"], entry.get("columns"))
     study = {"dataset": name, "family": "studies", "repeats": 1} | study
     study |= {key: entry[key] for key in PASSED_ON if key in entry}

@@ -577,8 +577,9 @@ def _decided(table):
 
 
 def _offers(table):
+    ends = "[{}, {}]".format(*map(total, told)) if (told := table.attrs.get("ends")) else ""
     if "allotted_offer" in table:
-        return f"New people: {allotted_in_words(table)}"
+        return f"New people: {allotted_in_words(table, ends)}"
     best, revenue = table["best_offer"], table["best_revenue"]
     low, middle, high = np.nanquantile(best.to_numpy(float), [0.25, 0.5, 0.75])
     places = places_for([middle])
@@ -591,15 +592,12 @@ def _offers(table):
     return (
         f"{number(len(table), 0)} new people: {which}; it is expected to bring "
         f"{number(revenue.mean(), places_for([revenue.mean()]))} a person, "
-        f"{total(revenue.sum())} in all, by the model's own claim"
+        f"{total(revenue.sum())}{ends and ' '}{ends} in all, by the model's own claim"
     )
 
 
 def allotted_in_words(table, ends=""):
-    """How many people get an offer within limits, of which size, and what these bring in all.
-
-    `ends` is the interval of the latter, in print.
-    """
+    """Who gets an offer within limits, of which size, what these bring; `ends` of it, in print."""
     got, size = table["allotted_offer"].dropna(), number(len(table), 0)
     who = "all" if len(got) == len(table) else f"{number(len(got), 0)} of"
     middle = got.median()

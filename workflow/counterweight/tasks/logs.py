@@ -115,6 +115,10 @@ def own_study(entry):
         )
     for item, identity in zip(models, identities(list(policies)), strict=True):
         item["name"] = identity
+    alike = {}  # columns of actions, by that of the logged one
+    for item in models:
+        if "shown" in item:
+            alike.setdefault(item["shown"], [item["shown"]]).append(item["takes"])
     return {
         "features": {"recipe": "no_features"},
         "outcome": {"rule": "logged_reward"} | reward,
@@ -123,7 +127,7 @@ def own_study(entry):
         "models": models,
         "figures": ["policies", *["rehearsal"] * ("rehearse" in entry)],
         "roles": _roles(entry, reward, labeling, models),
-    }
+    } | ({"alike": [*alike.values()]} if alike else {})
 
 
 def _reward_model(entry):

@@ -193,6 +193,17 @@ def test_its_oracle_sees_labeled_rows_and_hidden_labels_of_the_unlabeled(columns
         np.testing.assert_array_equal(labels, columns["truth"][f"y_{target}"][hidden])
 
 
+@pytest.mark.parametrize(("hidden", "expected"), [("y_general", 1), ("y_unlabeled", 2)])
+def test_its_oracle_learns_once_where_targets_have_the_same_labels(columns, fits, hidden, expected):
+    kept = fits(TwoPopulations)
+    labels = columns["labels"] | {"y_unlabeled": columns["labels"]["y_general"]}
+    truth = columns["truth"] | {"y_unlabeled": columns["truth"][hidden]}
+    _, tables = trained(data(columns | {"labels": labels}, truth=truth), method())
+    assert len(kept) == expected
+    # Each target is answered all the same.
+    assert [set(table["p"].to_pylist()) for table in tables] == [{0.25}, {0.75}]
+
+
 def test_an_oracle_without_use_for_hidden_labels_is_refused(columns, fits):
     fits(LabelsOnly)
     with pytest.raises(CounterweightError, match="no use for hidden labels: leave out oracle"):

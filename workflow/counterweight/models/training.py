@@ -380,9 +380,12 @@ def _trained(component, method, data, repeat, target, seed, study, earlier, same
     `train_repeat`.
     """
     X, y, weight, told = seen_rows(component, data, repeat, target)
-    rows = target if data.truth is not None else "labeled"
-    if (rows, y.tobytes()) in earlier:
-        return earlier[rows, y.tobytes()]
+    # An oracle that sees both parts of the rows learns from the same ones for each target.
+    hidden = told.get("y_unlabeled")
+    rows = "labeled" if data.truth is None or hidden is not None else target
+    key = rows, y.tobytes(), None if hidden is None else hidden.tobytes()
+    if key in earlier:
+        return earlier[key]
     purpose = f"train {method['model']} {method['options'].get('draw', 0)}"
     part = getattr(component, "REUSED", None)
     variants = []
@@ -400,7 +403,7 @@ def _trained(component, method, data, repeat, target, seed, study, earlier, same
         if part:
             earlier[rows, name] = getattr(model, f"{part}_")
         variants.append((name, model))
-    earlier[rows, y.tobytes()] = variants
+    earlier[key] = variants
     return variants
 
 

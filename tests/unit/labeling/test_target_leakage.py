@@ -435,20 +435,32 @@ def test_a_number_that_rows_with_an_outcome_have_one_value_of_is_a_state_or_a_cu
 
 
 @pytest.mark.parametrize("kind", [float, str])
-@pytest.mark.parametrize(("column", "found"), [("away", 1), ("chosen", 2), ("rare", 0), ("few", 0)])
+@pytest.mark.parametrize(
+    ("column", "found"),
+    [("away", 1), ("nearly", 1), ("stage", 1), ("seldom", 1)]
+    + [("chosen", 2), ("rare", 0), ("few", 0), ("often", 0)],
+)
 def test_a_default_that_all_rows_without_an_outcome_have_is_told(kind, column, found):
-    """Reminders come with a yes, and stay 0 where nothing is known yet; a rule is to be looked at;
-    what few have is 0 there by chance or by being rare."""
+    """Reminders come with a yes, and stay 0 where nothing is known yet, but in three rows, or with
+    two values, or of few; a rule is to be looked at; what few have is 0 there by chance."""
     rng = np.random.default_rng(8)
     y, known = rng.random(900) < 0.4, rng.random(900) < 0.6
     sent = 1 + rng.poisson(2, 900)
     values = {
         "away": np.where(y & (rng.random(900) < 0.8), sent, 0),
+        "nearly": np.where(y & (rng.random(900) < 0.8), sent, 0),
+        "often": np.where(y & (rng.random(900) < 0.8), sent, 0),
+        "stage": np.where(y & known, 1 + np.arange(900) % 3, np.arange(900) % 2),
+        "seldom": np.where(y & (rng.random(900) < 0.15), 1, 0),
         "chosen": np.where(rng.random(900) < 0.5, sent, 0),
         "rare": np.where(rng.random(900) < 0.03, sent, 0),
         "few": np.where(rng.random(900) < 0.5, sent, 0),
     }[column]
-    values = np.where(known, values, 0).astype(kind)
+    values = values if column == "stage" else np.where(known, values, 0)
+    # Of 354 rows without an outcome three, or forty, have a value that is no default.
+    some = np.flatnonzero(~known)[: {"nearly": 3, "often": 40}.get(column, 0)]
+    values[some] = sent[some]
+    values = values.astype(kind)
     x, y = rng.normal(size=900), np.where(known, y, np.nan)
     if column == "few":
         some = np.flatnonzero(known)[:300]

@@ -8,6 +8,7 @@ import re
 from itertools import combinations, zip_longest
 
 import numpy as np
+from scipy.special import bdtr
 
 from counterweight.labeling.column_statistics import (
     LEAST,
@@ -157,8 +158,8 @@ class Secret:
             "have it and nothing else is learnt of it",
             "same unlabeled": f"one number in all rows without {one} and in no other, it may give "
             f"the {self.name} away",
-            "away": f"one value in all rows without {one}, and others with one {self.name} alone, "
-            "it may be filled in afterwards",
+            "away": f"rows without {one} hardly have its values that go with one {self.name} alone, "
+            "so it may be filled in afterwards",
         }.get(how, ""), doubts.get(how, "")
 
     def of_order(self, values):
@@ -302,26 +303,28 @@ def same_by_label(values, labeled):
 
 
 def filled_by_label(values, labeled, secret):
-    """Whether unlabeled rows all have one value, as if labels brought the others: "" where not.
+    """Whether labels brought values that unlabeled rows do not have, as after a default; or "".
 
-    A tenth of the labeled rows have another, so that it is not by chance as of `known_by_label`.
-    ``away`` where these are of one of two classes, beyond chance; else ``filled``: so are honest
-    columns by one value of which rows without a label were chosen.
+    These have `own` values, hardly one (1 %) another, beyond chance. ``away`` where the others are
+    of one of two classes, beyond chance; ``filled`` where there is one `own` value and a tenth of
+    the labeled rows have another: so are honest columns by one value of which rows were chosen.
     """
     words, codes = np.unique(values, return_inverse=True)
-    place = np.bincount(codes[~labeled], minlength=len(words)).argmax()
-    own = codes == place
-    count, other = np.count_nonzero(~labeled), labeled & ~own
+    sizes, count = np.bincount(codes[~labeled], minlength=len(words)), (~labeled).sum()
+    own = sizes > (1 - NEAR_PERFECT) * count
+    other, more = labeled & ~own[codes], count - sizes[own].sum()
     share = other.sum() / max(labeled.sum(), 1)
-    if min(count, other.sum()) < LEAST or share < 0.1 or (1 - share) ** count > 1e-4:
+    if min(count, other.sum()) < LEAST or more > 2 * (1 - NEAR_PERFECT) * count:
         return ""
-    if not own[~labeled].all():
+    if bdtr(more, count, share) > 1e-4:
         return ""
     names, of = np.unique(secret[labeled], return_inverse=True)
     told = np.bincount(of[other[labeled]], minlength=len(names))
     chance = (np.bincount(of).max() / labeled.sum()) ** other.sum()
     alike = told.max() >= NEAR_PERFECT * told.sum() and chance < 1e-4
-    return "away" if len(names) == 2 and alike else "filled"
+    if len(names) == 2 and alike:
+        return "away"
+    return "filled" if share >= 0.1 and own.sum() == 1 and not more else ""
 
 
 def copied(values, secret):

@@ -64,6 +64,7 @@ def test_studies_that_stand_beside_tables_are_run_too():
         )
 
 
+@pytest.mark.parametrize("table", ["t.csv", {"sql": "select * from t", "url": "sqlite:///b.db"}])
 @pytest.mark.parametrize(
     "asked",
     [
@@ -75,8 +76,8 @@ def test_studies_that_stand_beside_tables_are_run_too():
         {"outcome": "y"},
     ],
 )
-def test_the_name_of_a_table_draws_nothing(asked):
-    entry = {"table": "t.csv"} | asked
+def test_the_name_of_a_table_draws_nothing(asked, table):
+    entry = {"table": table} | asked
     plan = planned({"tables": {"one": entry, "two": dict(entry)}})
     one, two = (plan["studies"][name] for name in ("one", "two"))
     assert one["stream"] == two["stream"]

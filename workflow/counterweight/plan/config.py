@@ -432,7 +432,8 @@ def _resolved_study(name, study, plan):
         "user": None,
     } | study
     # The name of a table of one's own draws nothing: another one gives the same answers.
-    own = study["dataset"] == name and plan.get("datasets", {}).get(name, {}).get("path")
+    source = plan.get("datasets", {}).get(name, {})
+    own = study["dataset"] == name and (source.get("path") or source.get("query"))
     study["stream"] = study["paired_with"] or ("own table" if own else name)
     _check_conditions(name, study)
     tasks.check_parts(name, study)

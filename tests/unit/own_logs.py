@@ -62,6 +62,7 @@ def planned(entry, score=None, evaluation=None, folder="", of=kind, dataset=None
     """
     study = of.own_study(entry)
     study.pop("roles")
+    log = (dataset or {"path": "log.csv"}) | {k: study.pop(k) for k in ("alike",) if k in study}
     study["evaluation"] |= evaluation or {}
     config = {
         "seed": 1,
@@ -70,7 +71,7 @@ def planned(entry, score=None, evaluation=None, folder="", of=kind, dataset=None
         "data": str(Path(folder, "data")),
         "repeats": 1,
         "test_share": 0.3,
-        "datasets": {"own_table": dataset or {"path": "log.csv"}},
+        "datasets": {"own_table": log},
         "studies": {"mine": {"dataset": "own_table", "family": "studies"} | study},
     }
     plan = resolve(config)

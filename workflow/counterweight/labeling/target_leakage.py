@@ -158,7 +158,7 @@ class Secret:
             "have it and nothing else is learnt of it",
             "same unlabeled": f"one number in all rows without {one} and in no other, it may give "
             f"the {self.name} away",
-            "away": f"rows without {one} hardly have its values that go with one {self.name} alone, "
+            "away": f"rows without {one} hardly have values that go with one {self.name} alone, "
             "so it may be filled in afterwards",
         }.get(how, ""), doubts.get(how, "")
 

@@ -250,7 +250,8 @@ def test_directions_of_the_interior_point_solve_the_linearised_conditions():
     l2 = np.array([0.5, 0.5, 0.5, 0.1])
     point = _Point(w, rows.scores(w), xi, t, a, b, v, s, u, free)
     hinges = _Hinges(row, sign, cost, rows, l2, priced)
-    move = _System(hinges, point, fixed).direction(centre)
+    system = _System(hinges, point, fixed)
+    move = system.direction(centre)
     after = point.after(move, 1.0)
     near = {"rel": 1e-7, "abs": 1e-9}
     # Of the Lagrangian in w and the slacks, and of what defines t and s.
@@ -264,3 +265,10 @@ def test_directions_of_the_interior_point_solve_the_linearised_conditions():
         x, y, dx, dy = (getattr(part, name) for part in (point, move) for name in (one, other))
         left = (x * y + x * dy + y * dx)[priced if one == "u" else slice(None)]
         assert left == pytest.approx(np.full(len(left), centre), **near)
+    # A step ends a little before one of them would fall to 0, be it a slack that has a price.
+    with np.errstate(invalid="ignore"):
+        for change in (move, move._replace(u=-20 * u)):
+            values, by = np.concatenate(point[2:]), np.concatenate(change[2:])
+            ends = -values[by < 0] / by[by < 0]
+            assert system.longest(change) == min(1.0, 0.995 * ends.min())
+        assert system.longest(move._replace(u=-200 * u)) == pytest.approx(0.995 / 200)

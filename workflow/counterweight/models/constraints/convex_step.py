@@ -293,19 +293,20 @@ class _System:
         self.rest_xi = cost[0] + v @ cost[1:] - a - b
         self.rest_t = xi - 0.5 - hinges.sign * f[hinges.row] - t
         self.rest_s = cost[1:] @ xi + fixed + s - u
-        self.bend = 1.0 / (t / a + xi / b)
+        self.of_t, self.of_xi = t / a, xi / b
+        self.bend = 1.0 / (self.of_t + self.of_xi)
         weight = np.bincount(hinges.row, self.bend, rows.shape[0])
         weight[weight < SLIGHT * weight.max()] = 0.0
         matrix = rows.gram(weight)
         matrix[np.diag_indices_from(matrix)] += hinges.l2 + 1e-14 * matrix.trace() / len(matrix)
         self.solve = solver(matrix)
         # Of each constraint: how xi falls with v at fixed w, and along w.
-        spent = cost[1:] * (xi / b)
+        spent = cost[1:] * self.of_xi
         across = [rows.combine(hinges.spread(own * self.bend)) for own in spent]
         across = np.array(across).reshape(len(v), len(w))
         self.solved = self.solve(across.T) if len(v) else np.zeros((len(w), 0))
         diagonal = s / v + np.where(hinges.priced, u / free, 0.0)
-        damped = spent * self.bend * (t / a)
+        damped = spent * self.bend * self.of_t
         self.schur = damped @ cost[1:].T + across @ self.solved + np.diag(diagonal)
 
     def direction(self, centre, of_a=0.0, of_b=0.0, of_v=0.0, of_u=0.0):
@@ -315,20 +316,20 @@ class _System:
         for_t, for_xi = (centre - of_a) / a - t, (centre - of_b) / b - xi
         for_s = (centre - of_v) / v - s
         for_u = np.where(hinges.priced, (centre - of_u) / free - u, 0.0)
-        base = for_xi - (xi / b) * self.rest_xi
+        base = for_xi - self.of_xi * self.rest_xi
         lead = self.bend * (for_t - base - self.rest_t)
         plain = self.solve(-(self.rest_w + rows.combine(hinges.spread(lead))))
         dz = hinges.sign * rows.scores(plain)[hinges.row]
-        inner = base + (xi / b) * (lead + self.bend * dz)
+        inner = base + self.of_xi * (lead + self.bend * dz)
         dv = np.zeros(0)
         if len(v):
             dv = np.linalg.solve(self.schur, self.rest_s + cost @ inner + for_s - for_u)
         dw = plain - self.solved @ dv
         df = rows.scores(dw)
         asked = dv @ cost if len(v) else 0.0
-        da = lead + self.bend * ((xi / b) * asked + hinges.sign * df[hinges.row])
+        da = lead + self.bend * (self.of_xi * asked + hinges.sign * df[hinges.row])
         db = self.rest_xi + asked - da
-        dxi, dt, ds = for_xi - (xi / b) * db, for_t - (t / a) * da, for_s - (s / v) * dv
+        dxi, dt, ds = for_xi - self.of_xi * db, for_t - self.of_t * da, for_s - (s / v) * dv
         du = np.where(hinges.priced, for_u + (u / free) * dv, 0.0)
         return _Point(dw, df, dxi, dt, da, db, dv, ds, du, np.where(hinges.priced, -dv, 0.0))
 
@@ -336,14 +337,18 @@ class _System:
         """How far along a direction everything stays above 0, and a little less."""
         share = 1.0
         for values, change in zip(self.point[2:], move[2:], strict=True):
-            falls = change < 0
-            if falls.any():
-                share = min(share, 0.995 * np.min(-values[falls] / change[falls]))
+            # Where a value falls to 0 first; of those that are as near but for rounding the first.
+            falling = change / values
+            most = np.fmin.reduce(falling, initial=0.0)
+            if most < 0:
+                first = falling <= most * (1 - 1e-12)
+                share = min(share, 0.995 * np.min(-values[first] / change[first]))
         return share
 
     def mean(self, move, share):
         """Mean product of the pairs after a share of a direction."""
-        _, _, xi, t, a, b, v, s, u, free = self.point.after(move, share)
+        after = (now + share * by for now, by in zip(self.point[2:], move[2:], strict=True))
+        xi, t, a, b, v, s, u, free = after if share else self.point[2:]
         priced = self.hinges.priced
         total = a @ t + b @ xi + v @ s + u[priced] @ free[priced]
         return total / max(2 * len(a) + len(v) + priced.sum(), 1)

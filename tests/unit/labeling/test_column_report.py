@@ -571,9 +571,11 @@ def test_rows_that_agree_by_chance_or_not_in_all_are_no_copies(change):
     assert copied_rows(change(doubled()), {"id": "who"})[1] == {}
 
 
-def test_rows_that_belong_together_by_the_config_and_events_of_a_log_are_no_copies():
-    for roles in ({"group": "town"}, {"user": "town"}, {"reward": "y"}):
+def test_rows_that_belong_together_by_the_config_are_no_copies_and_no_event_is_masked():
+    for roles in ({"group": "town"}, {"user": "town"}):
         assert copied_rows(doubled(), {"id": "who"} | roles)[1] == {}
+    again, said = copied_rows(doubled(), {"id": "who", "reward": "y"})
+    assert not again.any() and "more often than by chance" in "".join(said.values())
 
 
 def logged(rows, times, seed=1, minutes=10**9):
@@ -598,13 +600,18 @@ def test_events_that_stand_more_often_than_by_chance_are_told(rows, times, told)
     _, said = copied_rows(logged(rows, times), {"reward": "y", "user": "action"})
     assert "as user" not in said["minute"]
     frame = logged(rows, times).assign(event=lambda frame: frame["row"])
-    assert copied_rows(frame, {"reward": "y"})[1] == {}, "an id tells them apart"
+    assert copied_rows(frame, {"reward": "y"})[1] == {}, "a column tells them apart"
+    again, said = copied_rows(frame, {"reward": "y", "id": "event"})
+    assert not again.any() and said["minute"].startswith(f"{told} of {rows + sum(times)} rows")
+    assert copied_rows(frame, {"reward": "y", "id": "event", "user": "event"})[1] == {}
 
 
 @pytest.mark.parametrize("minutes", [1, 30, 300, 1000, 3000, 30_000])
 @pytest.mark.parametrize("seed", range(20))
 def test_events_that_agree_by_chance_are_no_copies(minutes, seed):
-    assert copied_rows(logged(2000, [], seed, minutes), {"reward": "y"})[1] == {}
+    frame = logged(2000, [], seed, minutes).assign(event=lambda frame: frame["row"])
+    for one, roles in ((frame, {"id": "event"}), (frame.drop(columns="event"), {})):
+        assert copied_rows(one, {"reward": "y"} | roles)[1] == {}
 
 
 def test_ids_that_stand_twice_in_a_log_are_told_and_no_row_is_left_out():

@@ -204,8 +204,8 @@ def copied_rows(frame, roles):
 
 
 def _events_again(frame, roles):
-    """What is said of events of a log that are the same in every column, its id included, by the
-    column with most different values; {} where that may be chance.
+    """What is said of events of a log that are the same in every column but an id of their own, by
+    the column with most different values; {} where that may be chance.
 
     Independent events that agree come in Poisson numbers, of a mean by what they are. So of the
     numbers n_k of kinds of events that are seen k times E[n_k]^2 k / (k + 1) is at most
@@ -214,7 +214,9 @@ def _events_again(frame, roles):
     """
     from pandas.util import hash_pandas_object
 
-    names = [name for name in frame.columns if name != "row"]
+    # An export that ran twice numbers events anew; an id of users says who acted.
+    numbered = roles.get("id") if roles.get("id") != roles.get("user") else None
+    names = [name for name in frame.columns if name not in ("row", numbered)]
     rows = hash_pandas_object(frame[names], index=False, categorize=False)
     times = rows.value_counts().to_numpy()
     count = np.bincount(times[times < MOST_TIMES], minlength=MOST_TIMES).astype(float)

@@ -283,3 +283,18 @@ def test_outcomes_that_are_all_known_are_no_estimate_and_leave_nobody_to_answer_
     assert answers.sentence.startswith(known)
     with pytest.raises(CounterweightError, match="every row of the table has an outcome: there is"):
         counterweight.missing_outcomes(frame, "y", 1, target="unlabeled", **QUICK)
+
+
+@pytest.mark.parametrize(
+    ("target", "people"), [("general", ["everyone", "unlabeled"]), ("unlabeled", ["unlabeled"])]
+)
+def test_a_rehearsal_names_whom_it_is_of(target, people):
+    base = {"target": target, "setting": "assumed", "step": np.nan, "variable": "", "rows": 2}
+    records = pd.DataFrame(
+        [
+            base | {"metric": "rehearsed_held", "part": part, "value": 1.0}
+            for part in ("", people[-1])
+        ]
+    )
+    told = counterweight.answers._by_scenario(records)
+    assert told["people"].tolist() == people and told["held"].eq(1.0).all()

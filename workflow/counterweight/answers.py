@@ -255,6 +255,8 @@ def _answers(config, index, new, page):
 def _by_scenario(records):
     """What the copies of a rehearsal say together, a row a scenario and whom it is of."""
     whole = records[records["step"].isna() & records["variable"].fillna("").eq("")]
+    # Of a target of its own the part "" is the target, whose rows have a name, too.
+    whole = whole[whole["part"].ne("") | whole["target"].eq("general")]
     wide = whole.pivot_table("value", ["setting", "part", "rows"], "metric", sort=False)
     wide = wide.rename(columns=lambda name: name.removeprefix("rehearsed_")).reset_index()
     names = {"setting": "scenario", "part": "people", "rows": "copies"}

@@ -1,11 +1,12 @@
 """The file of bought labels as people send it back: what is read of it, and what is refused."""
 
+import contextlib
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
-from counterweight.delivery.bought_file import in_letters, read_bought
+from counterweight.delivery.bought_file import in_letters, read_bought, refuse_one_class
 from counterweight.errors import CounterweightError
 
 ROWS = 40
@@ -127,3 +128,24 @@ def test_rows_that_were_added_by_hand_are_named(tmp_path, table):
     words = "2 rows whose 'chance' is no chance.*first: '034'.*added by hand have none"
     with pytest.raises(CounterweightError, match=words):
         sent(tmp_path, table, by_hand("chance"))
+
+
+@pytest.mark.parametrize(
+    ("seen", "share", "refused", "told"),
+    [(1, 0.05, 40, True), (0, 0.05, 40, False), (1, 0.05, 3, False), (1, 0.9, 40, False)],
+)
+def test_labels_of_one_class_beside_blanks_are_refused_where_chance_is_no_reason(
+    seen, share, refused, told
+):
+    found = SimpleNamespace(
+        outcome=np.r_[np.full(12, float(seen)), np.full(30, np.nan)],
+        bought=np.r_[np.ones(12, bool), np.zeros(30, bool)],
+        predicted=np.full(42, share),
+        refused=refused,
+    )
+    asked = pytest.raises(CounterweightError, match="All 12 labels are 'Fraud', and 40 rows")
+    with asked if told else contextlib.nullcontext():
+        refuse_one_class(found, ["fine", "Fraud"])
+    refuse_one_class(found, ())  # a number has no classes
+    found.outcome[0] = 1 - seen
+    refuse_one_class(found, ["fine", "Fraud"])

@@ -355,6 +355,24 @@ class ShownPlan(Shown):
         return super()._repr_html_() + self.frame.head().to_html(index=False, border=0)
 
 
+def refuse_one_class(found, words):
+    """Refuse labels that all are of one class by far more than chance, beside as many blanks.
+
+    Who marks the rare class alone leaves a blank for the other. `found` has the labels, `words` are
+    the classes. Chance is by what rows were predicted; rows still to come are no blanks.
+    """
+    seen, p = (values[found.bought] for values in (found.outcome, found.predicted))
+    if not len(words) or (seen != seen[0]).any() or found.refused < len(seen):
+        return
+    if np.log(np.where(seen == 1, p, 1 - p).clip(1e-12)).sum() < np.log(1e-4):
+        raise CounterweightError(
+            f"All {len(seen)} labels are {str(words[int(seen[0])])!r}, and {found.refused} rows "
+            "that were asked have none: by the other rows that is no chance, and one class alone tells no "
+            "share. Where a blank stands for the other class, write that class there; else leave the "
+            "labels out until some of these rows have one."
+        )
+
+
 class ShownAnswers(Shown):
     """Answers that came back, in Python: what they say by `_said`, and how many ``came``."""
 

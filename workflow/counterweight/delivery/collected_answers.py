@@ -10,6 +10,7 @@ from counterweight.delivery.bought_file import (
     Events,
     column_names,
     read_bought,
+    refuse_one_class,
     rewards_read,
     written,
 )
@@ -92,6 +93,7 @@ class CollectedAnswers:
         self.chances = self.asked * (self.bought.sum() / self.drawn.sum())
         self.binary, self.target = fit.data.binary, given["target"]
         self._check_classes()
+        refuse_one_class(self, 2 * [file.shown[file.known.argmax()]] if self.binary else ())
 
     def _check_classes(self):
         seen = self.outcome[self.bought]

@@ -24,6 +24,7 @@ from counterweight.delivery.bought_file import (
     column_names,
     filled_in,
     in_letters,
+    refuse_one_class,
     refuse_other,
     refuse_undrawn,
     without_outcome,
@@ -574,9 +575,8 @@ class LabelPlan(ShownPlan):
         y[at] = outcome
         if not self._own_coins:
             drawn, chances, waiting = asked_so_far(self.people, np.isfinite(y))
-        level = self._rows.level if level is None else level
-        estimate = self.people["estimate"].to_numpy()
-        return LabelAnswers(self._saved, estimate, y, drawn, chances, waiting, level)
+        told = self.people["estimate"].to_numpy(), y, drawn, chances, waiting
+        return LabelAnswers(self._saved, *told, self._rows.level if level is None else level)
 
 
 class LabelAnswers(ShownAnswers):
@@ -592,8 +592,7 @@ class LabelAnswers(ShownAnswers):
     chances, predicted : array (N,)
     bought : bool array (N,)
     refused, waiting : int
-        Rows that were asked and have no label; rows of the plan behind the last one that has.
-    """
+        Rows that were asked and have no label; rows of the plan behind the last one that has."""
 
     def __init__(
         self,
@@ -611,6 +610,7 @@ class LabelAnswers(ShownAnswers):
         self.refused = int((drawn & ~self.bought).sum())
         # Who did not answer is taken to be like the others that were asked, at equal estimates.
         self.chances = chances * (self.bought.sum() / drawn.sum())
+        refuse_one_class(self, saved.classes_ if saved.binary else ())
         self.mean = collected_mean(*self.told(), binary=saved.binary, level=level)
 
     def _said(self):
@@ -630,8 +630,8 @@ class LabelAnswers(ShownAnswers):
         """`Estimate` of the mean by group; `group` (N,) is of the rows without an outcome."""
         if len(group) != len(self.predicted):
             raise CounterweightError(
-                f"by_group takes the groups of the {len(self.predicted)} rows without an outcome, "
-                f"in their order; there are {len(group)}."
+                f"by_group takes the groups of {len(self.predicted)} rows without an outcome, in "
+                f"their order; there are {len(group)}."
             )
         return collected_by_group(*self.told(), group, binary=self._saved.binary, level=self.level)
 

@@ -69,18 +69,50 @@ def test_conda_environments_cover_the_dependencies():
     assert used <= installed
 
 
-def test_the_image_is_made_of_files_that_are_there_and_of_the_pins():
+def in_apptainer():
+    """Base, copied files and steps of the recipe for Apptainer."""
     recipe = (ROOT / "envs" / "container.def").read_text()
     parts = dict(re.findall(r"^%(\w+)\n((?:    .*\n|\n)*)", recipe, flags=re.MULTILINE))
-    copied = [line.split() for line in parts["files"].splitlines() if line.strip()]
+    lines = {
+        name: [line.strip() for line in part.split("\n") if line] for name, part in parts.items()
+    }
+    assert "From: {{ BASE }}" in recipe
+    (base,) = lines["arguments"]
+    return base, {tuple(line.split()) for line in lines["files"]}, lines["post"]
+
+
+def in_containerfile():
+    """The same of the recipe for Podman, Buildah and Docker."""
+    recipe = (ROOT / "envs" / "Containerfile").read_text().replace("\\\n", "")
+    told = re.findall(r"^(ARG|FROM|COPY|RUN) (.*)$", recipe, flags=re.MULTILINE)
+    assert [kind for kind, _ in told][:2] == ["ARG", "FROM"] and told[1][1] == "${BASE}"
+    copied = set()
+    for kind, text in told:
+        *sources, target = text.split()
+        if kind == "COPY":
+            copied |= {
+                (name, f"{target}{name}" if target[-1] == "/" else target) for name in sources
+            }
+    (steps,) = [re.split(r"\s*&&\s*", text) for kind, text in told if kind == "RUN"]
+    return told[0][1], copied, steps
+
+
+@pytest.mark.parametrize("recipe", [in_apptainer, in_containerfile])
+def test_the_image_is_made_of_files_that_are_there_and_of_the_pins(recipe):
+    base, copied, steps = recipe()
     assert all((ROOT / source).exists() for source, _ in copied)
     inside = {Path(target) for _, target in copied}
     assert {Path("/opt/counterweight") / PROJECT["readme"]} <= inside
-    installs = [line for line in parts["post"].splitlines() if "pip install" in line]
+    installs = [line for line in steps if "pip install" in line]
     assert installs and all("-c constraints.txt" in line for line in installs)
-    extras = set(re.search(r"\.\[([\w,]+)\]", parts["post"]).group(1).split(","))
+    extras = set(re.search(r"\.\[([\w,]+)\]", "".join(steps)).group(1).split(","))
     assert extras <= EXTRAS.keys() and "workflow" in extras
-    assert re.search(r"From: python:(3\.\d+)", recipe).group(1) == str(in_python())
+    named = re.fullmatch(r"BASE=docker\.io/library/python:(3\.\d+)-slim@sha256:[0-9a-f]{64}", base)
+    assert named.group(1) == str(in_python())
+
+
+def test_the_recipes_of_the_image_say_the_same():
+    assert in_apptainer() == in_containerfile()
 
 
 REQUIREMENTS = [*PROJECT["dependencies"], *(item for extra in EXTRAS.values() for item in extra)]

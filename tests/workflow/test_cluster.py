@@ -1,4 +1,4 @@
-"""Beyond one machine: Slurm where one answers, any queue by its commands, object storage."""
+"""Beyond one machine: Slurm where one answers, any queue, object storage, an image."""
 
 import getpass
 import hashlib
@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
@@ -218,3 +219,36 @@ def test_object_storage_gets_the_same_bytes(bucket, twice, shared):
     assert not there.digests(".parquet"), "nothing is left where Snakemake runs"
     if shared == "all":
         assert not there.plan(*arguments), "what is in storage is known to be there"
+
+
+#: The base that an image is built on here, and what the builder is told beside it.
+BASE, TOLD = (os.environ.get(f"COUNTERWEIGHT_IMAGE_{name}", "") for name in ("BASE", "OPTIONS"))
+
+
+def built(*arguments):
+    """What Buildah says; its storage and isolation are those of the environment."""
+    call = ["buildah", *arguments]
+    return subprocess.run(call, stdout=subprocess.PIPE, text=True, check=True, timeout=1800).stdout
+
+
+@pytest.fixture
+def container(twice):
+    """A container of an image of the recipe, built here."""
+    if not BASE:
+        pytest.skip("builds for minutes: name an image with Python in COUNTERWEIGHT_IMAGE_BASE")
+    if shutil.which("buildah") is None:
+        pytest.skip("no buildah here: install it, then run this test again")
+    root, image = Path(__file__).resolve().parents[2], "localhost/counterweight-of-the-test"
+    recipe = ("--file", root / "envs" / "Containerfile", "--build-arg", f"BASE={BASE}")
+    built("build", *recipe, "--tag", image, *TOLD.split(), root)
+    name = built("from", "--pull-never", image).strip()
+    yield name
+    built("rm", name)
+    built("rmi", image)
+
+
+def test_a_run_in_the_image_gives_the_same_bytes(container, twice):
+    here, there = twice
+    place = ("--volume", f"{there.folder}:/work", "--workingdir", "/work")
+    built("run", *place, container, "snakemake", "--cores", "2", "--logger", "counterweight")
+    assert there.digests(".parquet", ".html") == here.digests(".parquet", ".html")

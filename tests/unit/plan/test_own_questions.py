@@ -256,6 +256,10 @@ def test_headers_are_found_in_any_file_and_only_looked_at(tmp_path):
         (BLANKS | {"alpha": 0.1}, "alpha has no meaning in a table that asks what the outcome"),
         (SCORED | {"by_partition": True}, "by_partition has no meaning in a table that asks how"),
         (PANEL | {"promises": ["recall(a) > 0"]}, "promises has no meaning"),
+        # What a question does nothing by is not set aside in silence.
+        (PANEL | {"weight": "w"}, "balances groups: leave it out, and put the column under"),
+        (BLANKS | {"user": "who"}, "user has no meaning in a table that asks what the outcome"),
+        (LOG | {"time": "day"}, "time has no meaning in a table that asks what policies are worth"),
         (SCORED | {"columns": {"missing": {"p": 9}}}, "columns.missing has no meaning for predic"),
         (
             LOG | {"by_partition": True, "columns": {"numbers": ["p"]}},
@@ -273,7 +277,7 @@ def test_one_column_for_two_things_and_keys_without_a_meaning_are_refused(given,
 
 def test_a_column_may_have_two_roles_that_go_together():
     planned(BLANKS | {"id": "id", "group": "id", "labeled": {"where": {"y": [0, 1]}}})
-    planned(PROMISES | {"group": "sex", "deployed": "sex"})
+    planned(PROMISES | {"deployed": "sex"})
 
 
 @pytest.mark.parametrize("rate", [0.1, "rate"])

@@ -29,7 +29,7 @@ FILES = ("table", "score", "collected")
 TABLES = "provenance/tables.json"
 #: Keys of every table, whatever is asked; what has no meaning for a task is told of these
 #: with its studies.
-EVERY = frozenset({*SOURCE, *ROLES, "table", *PASSED_ON, "name", "study"})
+EVERY = frozenset({*SOURCE, "id", "table", *PASSED_ON, "name", "study"})
 #: Roles that a column has alone, and those that it may have beside each.
 ALONE = {
     "id": ("group", "user", "labeled", "groups"),
@@ -294,9 +294,10 @@ def _made(name, entry, place):
     unused = [key for key in entry if key not in asked_of.asked | EVERY]
     if unused:
         rows = " and give a table, or a query, of the rows that are meant"
+        away = ", and put the column under columns.ignore if nothing is to be learned from it"
         raise CounterweightError(
             f"{place}{unused[0]} has no meaning in a table that asks {question}: leave it "
-            f"out{rows * (unused[0] == 'labeled')}."
+            f"out{rows * (unused[0] == 'labeled')}{away * (unused[0] in ROLES)}."
         )
     table = entry["table"]
     dataset = {key: entry[key] for key in SOURCE if key in entry}

@@ -85,6 +85,7 @@ def own_study(entry):
     parts = [one["name"] for one in models if not entry.get("weights") or "weights" in one]
     models.append({"model": STACKED, "name": COMBINED, "parts": parts})
     roles = {"outcome": outcome, "labeled": labeled}
+    roles |= {key: entry[key] for key in ("weight", "time", "group") if key in entry}
     bought = own_collection(entry, roles)
     return {
         "roles": roles,

@@ -195,10 +195,11 @@ class ChoiceRows:
             coefficients = self.emission.coefficients(parameters, group.observed)
             coefficients = coefficients.reshape(models, -1).astype(kind)
             sums = np.zeros(coefficients.shape)
+            own = self.row_weights[..., group.index].astype(kind)
             for start in range(0, len(group.index), step):
                 at = slice(start, start + step)
                 features, answers = group.features[:, at], group.answers[:, at]
-                weights = self.row_weights[..., group.index[at]].astype(kind)
+                weights = own[..., at]
                 joint, chance = room[:, : models * features.shape[1]].reshape(2, models, -1)
                 np.matmul(coefficients, features, out=joint)
                 shaped = joint.reshape(k, r, -1)

@@ -306,6 +306,16 @@ def test_of_predictions_that_rank_alike_the_one_with_less_loss_is_first():
     ranks = predicted(0.6, chance=(0.0, 0.0))
     alike = numbers(AUC, ranks=ranks, chance=column(0.6, 0.25, 0.01))
     assert [line.source for line in page.ranked(alike)] == ["chance", "ranks"]
+    # Nothing is compared with itself in other units, and the nearest other one is.
+    assert page.ranking_answer(alike).sentence.endswith(", as Ranks, which ranks all rows alike.")
+    far = numbers(
+        AUC,
+        ranks=ranks,
+        chance=column(0.6, 0.25, 0.01, flat=((0.1, 0.03), (0, 0.1))),
+        flat=column(0.5, 0.26, 0.06),
+    )
+    said = page.ranking_answer(far).sentence
+    assert ", as Ranks, which ranks all rows alike: " in said and "better than Flat on" in said
 
 
 @pytest.mark.parametrize(("most", "said"), [(94.1, True), (2.0, True), (177.0, False)])

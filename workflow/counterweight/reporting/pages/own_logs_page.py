@@ -476,6 +476,13 @@ def _gap(numbers, first, second, metric):
     return known if known.known else turned.times(-1)
 
 
+def _alike(numbers, first, second, metric):
+    """Whether two predictions rank all rows alike and no loss tells them apart, as other units."""
+    rank, loss = (_gap(numbers, first.source, second.source, one) for one in (metric, _LOSS))
+    apart = rank.mean != 0 or rank.high > rank.low or loss.mean > 0 or loss.mean < 0
+    return rank.known and not apart
+
+
 def ranking_question(numbers):
     if len(numbers.sources) > 1:
         return "Which predictions are better?"
@@ -499,11 +506,12 @@ def ranking_answer(numbers):
     others = [text for one in lines for text in _not_chances(numbers, one)]
     others += _worse_than_one_value(numbers, lines)
     more = [text for one in lines for text in _miscalibrated(numbers, one)]
-    if len(lines) > 1:
-        rival = named(numbers.label(lines[1].source))
-        gap, loss = (
-            _gap(numbers, lines[0].source, lines[1].source, one) for one in (metric, _LOSS)
-        )
+    rivals = [one for one in lines[1:] if not _alike(numbers, lines[0], one, metric)]
+    if alike := [one.label for one in lines[1:] if one not in rivals]:
+        said[0] += f", as {listing(alike)}, which rank{'s' * (len(alike) == 1)} all rows alike"
+    if rivals:
+        rival, both = named(numbers.label(rivals[0].source)), (lines[0].source, rivals[0].source)
+        gap, loss = (_gap(numbers, *both, one) for one in (metric, _LOSS))
         said[0] += f": {difference_in_words(gap, numbers.measure(metric))} {rival} on the same rows"
         if metric == "auc" and loss.known:
             told = difference_in_words(loss, numbers.measure(_LOSS))

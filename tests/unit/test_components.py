@@ -246,7 +246,7 @@ def test_constants_read_from_the_text_are_those_of_the_syntax_trees(tmp_path):
         files.append(tmp_path / f"whole_{at}.py")
         files[-1].write_text(text)
     for path in [*files, *components.PACKAGE.rglob("*.py")]:
-        read, whole = constants_of(components._top_level(path)), ast.parse(path.read_text()).body
+        read, whole = constants_of(components._top_level(path)), components.tree(path).body
         assert read == constants_of(whole), path
 
 

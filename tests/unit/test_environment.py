@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from counterweight.plan.components import tree
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -137,7 +138,7 @@ IMPORTED["vw-estimators"] = "estimators"
 def test_what_the_library_imports_is_a_dependency_and_nothing_else_is():
     imported = set()
     for path in (ROOT / "workflow" / "counterweight").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(tree(path)):
             if isinstance(node, ast.Import):
                 imported |= {alias.name.partition(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and not node.level:

@@ -18,6 +18,7 @@ import counterweight
 import pytest
 import yaml
 from counterweight.models import MODELS
+from counterweight.plan.components import tree
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = ROOT / "workflow" / "counterweight"
@@ -257,7 +258,7 @@ def test_library_and_scripts_name_the_modules_that_they_use():
         (path.name, alias.name)
         for folder in (LIBRARY, ROOT / "scripts")
         for path in folder.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(tree(path))
         if isinstance(node, ast.ImportFrom) and node.module == "counterweight"
         for alias in node.names
         if alias.name in counterweight.PUBLIC

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from counterweight.delivery.saved_scores import CalibrationBand, _Recalibration
 from counterweight.errors import CounterweightError
-from counterweight.numerics.designs import TAILS
 from counterweight.numerics.estimate import variance_of_block
 from counterweight.numerics.linear import centred, fit_logistic
-from counterweight.numerics.ranking import ScoreWindows
+from counterweight.numerics.ranking import TAILS, ScoreWindows
 from scipy.special import expit
 from scipy.stats import binomtest
 

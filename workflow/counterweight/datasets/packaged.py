@@ -275,38 +275,12 @@ class Packaged(Published):
         return {"p_positive": expit(odds), "p_selected": expit(tilt)}
 
 
-BANANA = Packaged("banana.dat")
-BANDS = Packaged("bands.dat")
-BUPA = Packaged("bupa.dat")
-CHESS = Packaged("chess.dat")
-GERMAN = Packaged("german.dat")
-HEART = Packaged("heart.dat")
-IONOSPHERE = Packaged("ionosphere.dat")
-MAGIC = Packaged("magic.dat")
-MAMMOGRAPHIC = Packaged("mammographic.dat")
-MUSHROOM = Packaged("mushroom.dat")
-PHONEME = Packaged("phoneme.dat")
-PIMA = Packaged("pima.dat")
-RING = Packaged("ring.dat")
-SAHEART = Packaged("saheart.dat")
-SPAMBASE = Packaged("spambase.dat")
-TIC_TAC_TOE = Packaged("tic-tac-toe.dat")
-TITANIC = Packaged("titanic.dat")
-TWONORM = Packaged("twonorm.dat")
-WDBC = Packaged("wdbc.dat")
-WISCONSIN = Packaged("wisconsin.dat")
-ABALONE9_18 = Packaged("abalone9-18.dat")
-ECOLI3 = Packaged("ecoli3.dat")
-FLARE_F = Packaged("flare-F.dat")
-PAGE_BLOCKS0 = Packaged("page-blocks0.dat")
-SEGMENT0 = Packaged("segment0.dat")
-VEHICLE0 = Packaged("vehicle0.dat")
-VEHICLE1 = Packaged("vehicle1.dat")
-VOWEL0 = Packaged("vowel0.dat")
-WINEQUALITY_RED_4 = Packaged("winequality-red-4.dat")
-YEAST1 = Packaged("yeast1.dat")
-YEAST3 = Packaged("yeast3.dat")
-YEAST4 = Packaged("yeast4.dat")
+def __getattr__(name):
+    """The set of a name of `FILES_BY_NAME`."""
+    if name not in FILES_BY_NAME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return Packaged(*FILES_BY_NAME[name])
+
 
 #: Shares of decisions that are made at random by the policy of the first half and of the second.
 EXPLORED = (0.5, 0.05)

@@ -23,9 +23,8 @@ from counterweight.labeling.columns import free_name
 from counterweight.labeling.encoding import TabularEncoder
 from counterweight.models.score_models import CombinedModel, EncodedModel, InTime, most_moved
 from counterweight.numerics.checks import as_numbers, checked_labels, checked_weights
-from counterweight.numerics.designs import tails_of
 from counterweight.numerics.linear import wider
-from counterweight.numerics.ranking import ScoreWindows, upper_end
+from counterweight.numerics.ranking import ScoreWindows, tails_of, upper_end
 from counterweight.plan.components import reference
 from counterweight.tables.table_reader import row_batches
 from counterweight.weighting.overlap import Support
@@ -419,7 +418,7 @@ class CalibrationBand:
         Whether there are rows enough for the level (numbers: else the largest residuals stand).
     spread_, tails_ : arrays (P,), (K,)
         Of numbers: root mean square of what they are off the prediction, on the grid, and
-        `counterweight.numerics.designs.tails_of` it. None in files of 1.0.0.
+        `counterweight.numerics.ranking.tails_of` it. None in files of 1.0.0.
 
     References
     ----------

@@ -267,7 +267,8 @@ def collected_by_group(
     for k, name in enumerate(names):
         key, mine = (name.item() if hasattr(name, "item") else name), own == k
         if rows[k] < 2:
-            found[key] = _nothing(int(rows[k]), level)
+            unknown = [np.nan] * 4
+            found[key] = Estimate(*unknown, int(rows[k]), float(rows[k]), np.nan, level)
             continue
         if told.binary and np.ptp(y[mine]) == 0:
             one = _one_class(told, float(y[mine][0]), level, mine)
@@ -666,11 +667,6 @@ def _possible(told, found, mine=slice(None), rows=None):
         return found
     y, rows = told.outcome[mine], told.rows if rows is None else rows
     return possible(found, y.sum() / rows, 1 - (1 - y).sum() / rows)
-
-
-def _nothing(rows, level):
-    nan = float("nan")
-    return Estimate(nan, nan, nan, nan, rows, float(rows), nan, level)
 
 
 def recalibration(outcome, chances, bought, predicted):

@@ -35,62 +35,29 @@ from counterweight.numerics.estimate import (
 TASK = "missing_outcomes"
 OPTIONS = {}
 LABEL = "cross-validated on labeled rows, weighted to the target"
+#: Columns of what a plan of labels is expected to tell, beside the metric, and their table.
+_PLAN = {"source": "collect", "place": {"variable": "plan"}, "label": "As planned"}
+_PLAIN = {"source": "collect", "place": {"variable": "plain"}, "label": "Plain random sample"}
+_WRONG = {"source": "collect", "place": {"variable": "wrong"}, "label": "If estimates told nothing"}
+_BY_BUDGET = {
+    "lines": "part",
+    "target": "unlabeled",
+    "first": "Budget",
+    "fold": False,
+    "note": "Of the rows without an outcome, half of the 95 % interval, as far as can be told.",
+}
+_POINTS = {"metric": "expected_points"}
+_HALF_WIDTH = {"metric": "expected_half_width"}
 #: What labels bought by design are expected to tell, and what they told.
 SECTIONS = {
     "What interval to expect, by what is spent on labels (points)": {
-        "columns": [
-            {
-                "metric": "expected_points",
-                "source": "collect",
-                "place": {"variable": "plan"},
-                "label": "As planned",
-            },
-            {
-                "metric": "expected_points",
-                "source": "collect",
-                "place": {"variable": "plain"},
-                "label": "Plain random sample",
-            },
-            {
-                "metric": "expected_points",
-                "source": "collect",
-                "place": {"variable": "wrong"},
-                "label": "If estimates told nothing",
-            },
-        ],
-        "lines": "part",
-        "target": "unlabeled",
-        "first": "Budget",
-        "fold": False,
-        "note": "Of the rows without an outcome, half of the 95 % interval, as far as can be told.",
-    },
+        "columns": [_POINTS | _PLAN, _POINTS | _PLAIN, _POINTS | _WRONG]
+    }
+    | _BY_BUDGET,
     "What interval to expect, by what is spent on labels": {
-        "columns": [
-            {
-                "metric": "expected_half_width",
-                "source": "collect",
-                "place": {"variable": "plan"},
-                "label": "As planned",
-            },
-            {
-                "metric": "expected_half_width",
-                "source": "collect",
-                "place": {"variable": "plain"},
-                "label": "Plain random sample",
-            },
-            {
-                "metric": "expected_half_width",
-                "source": "collect",
-                "place": {"variable": "wrong"},
-                "label": "If estimates told nothing",
-            },
-        ],
-        "lines": "part",
-        "target": "unlabeled",
-        "first": "Budget",
-        "fold": False,
-        "note": "Of the rows without an outcome, half of the 95 % interval, as far as can be told.",
-    },
+        "columns": [_HALF_WIDTH | _PLAN, _HALF_WIDTH | _PLAIN, _HALF_WIDTH | _WRONG]
+    }
+    | _BY_BUDGET,
 }
 
 #: Intervals are wider by this than the rows' variance asks for: models and weights were fitted
@@ -112,17 +79,11 @@ def mean_error(outcome, prediction, weight):
     return prediction - outcome
 
 
-def _squared_error(y, p, weight):
-    return (p - y) ** 2
-
-
-def _squared_distance(y, p, weight):
-    return (y - np.average(y, weights=weight)) ** 2
-
-
 #: Observed over expected mean, and what is left of the spread (1 - r2).
 calibration_ratio = Ratio("calibration_ratio", lambda y, p, w: y, lambda y, p, w: p)
-unexplained = Ratio("unexplained", _squared_error, _squared_distance)
+unexplained = Ratio(
+    "unexplained", lambda y, p, w: (p - y) ** 2, lambda y, p, w: (y - np.average(y, weights=w)) ** 2
+)
 
 #: Metrics by kind of outcome.
 QUALITY = {

@@ -21,6 +21,7 @@ from counterweight.errors import CounterweightError
 from counterweight.numerics.checks import as_numbers
 from counterweight.numerics.coins import canonical_ids, person_uniforms
 from counterweight.numerics.estimate import freedom_of
+from counterweight.numerics.ranking import TAILS
 
 #: Ways to draw: each row by its own coin, or a number of rows that is fixed (up to one).
 DESIGNS = ("poisson", "fixed")
@@ -29,8 +30,6 @@ DESIGNS = ("poisson", "fixed")
 INSURED = 1.03
 #: Expected number of draws of which more likely than not none comes: ``exp(-RARE) = 1/2``.
 RARE = 0.6931
-#: Shares between which squares of a long tail are told by their means: the last is of one in 500.
-TAILS = np.array([0, 0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 1])
 #: Labels that a model with a constant and a slope uses up where it is fitted to those bought.
 PARAMETERS = 2
 
@@ -347,20 +346,6 @@ def expected_half_width(
         fourth = second**2
     quantile = float(stdtrit(freedom_of(_kurtosis(count, second, fourth), rows), 0.5 + level / 2))
     return quantile * np.sqrt(variance * rows / (rows - parameters)) / total
-
-
-def tails_of(squares, weight):
-    """Means of weighted squares (n,) between their quantiles `TAILS`, in parts of their mean.
-
-    All are 1 where every square is 0.
-    """
-    order = np.argsort(squares, kind="stable")
-    rows, sums = (
-        np.concatenate([[0.0], np.cumsum(values[order])]) for values in (weight, weight * squares)
-    )
-    if not sums[-1] > 0:
-        return np.ones(len(TAILS) - 1)
-    return np.diff(np.interp(TAILS, rows / rows[-1], sums / sums[-1])) / np.diff(TAILS)
 
 
 def _kurtosis(count, second, fourth):

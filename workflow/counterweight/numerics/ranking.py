@@ -14,6 +14,8 @@ POINTS = 201
 LEAST_SHARE, LARGEST_SHARE = 0.05, 0.5
 #: Effective rows that a window should have at least, if there are so many.
 WINDOW_ROWS = 60
+#: Shares between which squares of a long tail are told by their means: the last is of one in 500.
+TAILS = np.array([0, 0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 1])
 
 
 def auc_estimate(y, score, weight=None, level=0.95):
@@ -407,3 +409,17 @@ class ScoreWindows:
         sums = np.concatenate([[0.0], np.cumsum(self.weight * values)])
         found = (sums[self.stop] - sums[self.start]) / self.total
         return np.clip(found, values.min(), values.max())
+
+
+def tails_of(squares, weight):
+    """Means of weighted squares (n,) between their quantiles `TAILS`, in parts of their mean.
+
+    All are 1 where every square is 0.
+    """
+    order = np.argsort(squares, kind="stable")
+    rows, sums = (
+        np.concatenate([[0.0], np.cumsum(values[order])]) for values in (weight, weight * squares)
+    )
+    if not sums[-1] > 0:
+        return np.ones(len(TAILS) - 1)
+    return np.diff(np.interp(TAILS, rows / rows[-1], sums / sums[-1])) / np.diff(TAILS)

@@ -147,6 +147,8 @@ def _value(node, module):
         return FRAGMENTS[node.func.id](*(_value(part, module) for part in node.args), **words)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
         return _value(node.left, module) | _value(node.right, module)
+    if isinstance(node, ast.List):
+        return [_value(part, module) for part in node.elts]
     if isinstance(node, ast.Dict):
         whole = {}
         for key, value in zip(node.keys, node.values, strict=True):

@@ -132,7 +132,7 @@ def report_job(plan, paths, with_own_files=lambda names: ()):
         inputs,
         given,
         outputs=outputs,
-        files=(*_templates(), *_benchmark()),
+        files=(*_templates(), *map(str, Path(__file__).with_name("benchmark").glob("*.csv"))),
         modules=modules,
         own=_own_files(others),
         key=next((job.key for job in others if job.key), ""),
@@ -196,10 +196,6 @@ def _claims(plan):
 
 def _templates():
     return tuple(sorted(map(str, Path(__file__).with_name("templates").glob("*"))))
-
-
-def _benchmark():
-    return tuple(map(str, Path(__file__).with_name("benchmark").glob("*.csv")))
 
 
 def _sheet_modules(shown):

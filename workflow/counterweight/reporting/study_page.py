@@ -662,7 +662,8 @@ def column_doubts(numbers):
     """
     report = column_records(numbers) or ()
     said = [*leaks_in_words(report)]
-    doubts = [fact for fact in report if fact.get("doubt") and not _is_left_out(fact)]
+    kept = (fact for fact in report if not (fact["leak"] and fact["use"] == "left out"))
+    doubts = [fact for fact in kept if fact.get("doubt")]
     said += [f"Look at the column {fact['column']}: {fact['doubt']}." for fact in doubts[:MOST]]
     said += _ids_shared(numbers)
     if len(doubts) > MOST:
@@ -680,10 +681,6 @@ def _ids_shared(numbers):
         rows = numbers.get("labels", "rows_log", "").mean
         said = ids_again(known.mean, rows, user, known.low < known.mean)
         yield f"Look at the column {name}: {said}."
-
-
-def _is_left_out(fact):
-    return fact["leak"] and fact["use"] == "left out"
 
 
 def _name(numbers):

@@ -460,7 +460,7 @@ def plan_deliver(plan, study, at):
         "samples": study["samples"],
         "measures": study["evaluation"]["options"].get("measures"),
         "target": "general" if "general" in targets else targets[0],
-        "id": _id_of(plan, study),
+        "id": plan["datasets"][study["dataset"]].get("roles", {}).get("id"),
     }
     inputs = {"table": at.table, "features": at.features, "labels": at.labels}
     inputs["columns"] = at.columns
@@ -476,11 +476,6 @@ def plan_deliver(plan, study, at):
         outputs["metrics"] = at.metrics("delivered")
     uses = tuple(dict.fromkeys(uses))
     return Job(f"{_HERE}:deliver", inputs, parts | given | draws(plan, study), uses, outputs)
-
-
-def _id_of(plan, study):
-    """The column that says who a row of one's own table is, or None."""
-    return plan["datasets"][study["dataset"]].get("roles", {}).get("id")
 
 
 def deliver(job):

@@ -231,12 +231,6 @@ def _said(numbers, line, base, measure):
     return f"{text}.{'' if _same(numbers, line) else _shared_doubt(numbers)}"
 
 
-def _weights_are_one(numbers, line):
-    """Whether the interval of the mean weight holds 1."""
-    weight = _mean_weight(numbers, line)
-    return weight.low <= 1 <= weight.high
-
-
 def _above_one(numbers, line):
     """Whether weights average more than 1, as they do where propensities are too low."""
     weight = _mean_weight(numbers, line)
@@ -314,9 +308,10 @@ def rests_on(numbers):
 def unlike_copies(numbers):
     """A sentence where copies of a rehearsal have weights about 1 and the log has not."""
     off = [
-        f"those of {line.label} average {_mean_weight(numbers, line).mean:.3g}"
+        f"those of {line.label} average {weight.mean:.3g}"
         for line in policies(numbers)
-        if flag(numbers, line) in (OUTSIDE, DOUBTFUL) and not _weights_are_one(numbers, line)
+        if flag(numbers, line) in (OUTSIDE, DOUBTFUL)
+        and not (weight := _mean_weight(numbers, line)).low <= 1 <= weight.high
     ]
     if off and next(rehearsed_parts(numbers), None):
         yield (
@@ -448,7 +443,8 @@ def ranked(numbers):
     less = [
         name
         for name in (names[1:] if metric == "auc" else ())
-        if _as_good(_gap(numbers, names[0], name, metric))
+        if (gap := _gap(numbers, names[0], name, metric)).bounded
+        and gap.low <= 0
         and numbers.get(name, _LOSS).known
         and not (
             numbers.get(names[0], _LOSS).known and _gap(numbers, name, names[0], _LOSS).high >= 0
@@ -462,11 +458,6 @@ def ranked(numbers):
         Line(name, named(numbers.label(name)), mark=mark)
         for name, mark in zip(names, marks, strict=False)
     ]
-
-
-def _as_good(gap):
-    """Whether a second one is as good by a measure that is better if more, as far as is known."""
-    return gap.bounded and gap.low <= 0
 
 
 def _gap(numbers, first, second, metric):

@@ -35,6 +35,7 @@ from counterweight.reporting.sheets import (
     Line,
     Sheet,
     cards_and_points,
+    each_place,
     gap_in_words,
     in_words,
     lines_of,
@@ -111,7 +112,12 @@ def answer(numbers):
         return Answer(sentence, more, cards)
     rest = (found.sentence, *found.more)
     if own:
-        rest = (_least_room(*worst_promise(numbers, main)), *found.more)
+        text, over = worst_promise(numbers, main)
+        room = (
+            f"{text} has the least room: on average test rows break it by "
+            f"{gap_in_words(over, _OVER)}; below 0 it is kept."
+        )
+        rest = (room, *found.more)
         todo = tuple(next_steps(numbers, main))
         if weak:
             todo = ("Do not decide by it: ask for less, or add columns that tell more.", *todo[1:])
@@ -152,14 +158,6 @@ def _who_gets_a_yes(numbers, main):
         f"{rule}, which keeps all promises, too: {percent(cost)} of the rows {seen} against "
         f"{percent(other)}."
     ), cards
-
-
-def _least_room(text, over):
-    """The promise that test rows come nearest to breaking."""
-    size = gap_in_words(over, _OVER)
-    return (
-        f"{text} has the least room: on average test rows break it by {size}; below 0 it is kept."
-    )
 
 
 def _whole_answer(numbers):
@@ -581,14 +579,9 @@ def sign_test(numbers):
         )
 
 
-def _data_sets(numbers):
-    for part in numbers.places("part", "labels", "sample_rows", ""):
-        yield Line("labels", part.replace("_", " "), {"part": part})
-
-
 DATA = Sheet(
     "The data sets",
-    _data_sets,
+    each_place("part", "sample_rows", "", "labels"),
     tuple(
         Column(f"sample_{what}", capital(what), "", measure=_PLAIN, show="mean")
         for what in ("rows", "positives")

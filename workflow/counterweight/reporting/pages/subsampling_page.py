@@ -441,16 +441,15 @@ def _by_setting(numbers):
     return [Column(metric, show="sd") for metric in metrics]
 
 
-def _unbought(numbers):
-    return [] if bought(numbers) else each_method(numbers)
-
-
 PAGE = StudyPage(
     answer=answer,
     question=question,
     sheets=(
         *(AUCS, COSTS, TOPS, COMPARED, BUDGET),
-        replace(results_sheet("general"), lines=_unbought),
+        replace(
+            results_sheet("general"),
+            lines=lambda numbers: [] if bought(numbers) else each_method(numbers),
+        ),
     ),
     trust=(spent, fits, sizes),
     details=(

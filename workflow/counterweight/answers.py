@@ -141,10 +141,6 @@ def missing_outcomes(
         the frame with known outcomes the whole answer is made on, or the mapping that a config has
         (seconds a copy at a thousand rows).
 
-    Returns
-    -------
-    Answers
-
     Raises
     ------
     CounterweightError

@@ -5,7 +5,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from counterweight.delivery.saved_scores import CalibrationBand, _Recalibration
-from counterweight.errors import CounterweightError
 from counterweight.numerics.estimate import variance_of_block
 from counterweight.numerics.linear import centred, fit_logistic
 from counterweight.numerics.ranking import TAILS, ScoreWindows
@@ -160,9 +159,6 @@ def test_as_many_rows_as_the_level_asks_are_enough(rng):
 def test_a_band_of_rates_takes_scores_of_0_and_1(rng):
     p = np.append(rng.random(50), [0.0, 1.0])
     assert np.isfinite(CalibrationBand().fit(rng.random(52) < p, p).interval([0.0, 1.0])).all()
-    for wrong in (-1e-9, 1 + 1e-9):
-        with pytest.raises(CounterweightError, match="between 0 and 1"):
-            CalibrationBand().fit(rng.random(51) < 0.5, np.append(p[:50], wrong))
 
 
 def test_the_middle_of_a_band_follows_the_scores_to_their_ends():
@@ -214,17 +210,6 @@ def test_of_one_score_the_band_is_the_interval_of_wilson(ones, rows):
     low, high = CalibrationBand().fit(y, np.full(rows, 0.3)).interval([0.3], contain=False)
     known = binomtest(ones, rows).proportion_ci(method="wilson")
     np.testing.assert_allclose([low[0], high[0]], known, atol=1e-12)
-
-
-def test_mistakes_are_told():
-    with pytest.raises(CounterweightError, match="kind is"):
-        CalibrationBand("text")
-    with pytest.raises(CounterweightError, match="level is"):
-        CalibrationBand(level=2)
-    with pytest.raises(CounterweightError, match="between 0 and 1"):
-        CalibrationBand().fit([0, 1], [0.2, 3.0])
-    with pytest.raises(CounterweightError, match="one finite outcome"):
-        CalibrationBand("number").fit([0.0, np.nan], [0.2, 3.0])
 
 
 def amounts(rng, rows):
@@ -286,8 +271,6 @@ def test_a_band_of_amounts_goes_by_no_unit_and_is_kept(rng):
     ):
         np.testing.assert_array_equal(end, same)
         np.testing.assert_allclose(large, 1000 * end, rtol=1e-9, atol=1e-9)
-    with pytest.raises(CounterweightError, match="from 0 up"):
-        CalibrationBand("amount").fit([1.0, -1.0], [0.5, 0.5])
 
 
 @pytest.mark.parametrize("kind", ["binary", "number"])

@@ -110,12 +110,10 @@ def test_what_has_no_value_is_left_out_and_sure_things_are_not_certain():
 @pytest.mark.parametrize(
     "change, words",
     [
-        ({"kind": "class"}, "kind is 'class'"),
         ({"prediction": np.array([0.5, 2.0])}, "not between 0 and 1"),
         ({"y": np.array([0, 2])}, "must be 0 or 1"),
         ({"weight": np.zeros(2)}, "All 2 weights are 0"),
         ({"group": np.zeros(3)}, "groups of shape"),
-        ({"level": 1.0}, "level is 1.0"),
     ],
 )
 def test_mistakes_are_told(change, words):

@@ -224,7 +224,6 @@ def test_records_of_each_method_by_the_chances_of_the_best():
         ({"p_target": []}, "one number a row"),
         ({"chance": [0.5]}, "chances of 2 rows"),
         ({"y": [0, 2]}, "must be 0 or 1"),
-        ({"level": 1.0}, "level"),
     ],
 )
 def test_what_does_not_fit_is_told(change, said):

@@ -101,5 +101,3 @@ def test_counts_are_those_of_the_memberships():
 def test_what_cannot_be_measured_is_refused():
     with pytest.raises(CounterweightError, match="no row"):
         disclosure([[0, 0], [0, 0]], [2])
-    with pytest.raises(CounterweightError, match="between 0 and 1"):
-        disclosure([[1, 2]], [2], 1.0)

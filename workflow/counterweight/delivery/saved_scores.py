@@ -22,7 +22,7 @@ from counterweight.labeling.column_statistics import (
 from counterweight.labeling.columns import free_name
 from counterweight.labeling.encoding import TabularEncoder
 from counterweight.models.score_models import CombinedModel, EncodedModel, InTime, most_moved
-from counterweight.numerics.checks import as_numbers, checked_labels, checked_weights
+from counterweight.numerics.checks import as_numbers, checked_weights
 from counterweight.numerics.linear import wider
 from counterweight.numerics.ranking import ScoreWindows, tails_of, upper_end
 from counterweight.plan.components import reference
@@ -430,10 +430,6 @@ class CalibrationBand:
     spread_ = tails_ = None
 
     def __init__(self, kind="binary", level=0.95, most=np.inf):
-        if kind not in KINDS:
-            raise CounterweightError(f"kind is {kind!r}; choose one of {', '.join(KINDS)}.")
-        if not 0 < level < 1:
-            raise CounterweightError(f"level is {level}; it must lie between 0 and 1.")
         self.kind, self.level, self.most = kind, level, most
 
     def fit(self, y, prediction, weight=None):
@@ -444,20 +440,8 @@ class CalibrationBand:
         y, prediction, weight : array (M,)
             As in `counterweight.evaluation.cross_validation.quality`.
         """
-        prediction = as_numbers(prediction, "predictions")
-        if prediction.ndim != 1 or not len(prediction) or not np.isfinite(prediction).all():
-            raise CounterweightError("A band needs one finite prediction for each labeled row.")
+        y, prediction = np.asarray(y, float), np.asarray(prediction, float)
         weight = checked_weights(weight, len(prediction))
-        if self.kind == "binary":
-            y = checked_labels(y, len(prediction), "outcome").astype(float)
-            if prediction.min() < 0 or prediction.max() > 1:
-                raise CounterweightError("Predictions of a band of rates lie between 0 and 1.")
-        else:
-            y = as_numbers(y, "outcomes")
-            if y.shape != prediction.shape or not np.isfinite(y).all():
-                raise CounterweightError("A band needs one finite outcome for each prediction.")
-            if self.kind == "amount" and min(y.min(), prediction.min()) < 0:
-                raise CounterweightError("Outcomes and predictions of amounts are from 0 up.")
         used = weight > 0
         order = np.flatnonzero(used)[np.argsort(prediction[used], kind="stable")]
         y, prediction, weight = y[order], prediction[order], weight[order]

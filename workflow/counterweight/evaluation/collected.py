@@ -317,10 +317,6 @@ def collected_metric(
         the rows of the population, with the chances of 1 that a model gives which is fitted to the
         labels bought, do to it beside what those bought do: one step of the difference estimator.
 
-    Returns
-    -------
-    Estimate
-
     Raises
     ------
     CounterweightError

@@ -179,10 +179,6 @@ def quality(
     Cochran (1977), section 6.4, for the ratio; Efron & Stein (1981), *Annals of Statistics*
     9, for the jackknife's error being on the large side.
     """
-    if kind not in QUALITY:
-        raise CounterweightError(f"kind is {kind!r}; choose one of {', '.join(QUALITY)}.")
-    if not 0 < level < 1:
-        raise CounterweightError(f"level is {level}; it must lie between 0 and 1.")
     rows = _Rows.of(y, prediction, weight, kind, level, group, fold)
     asked = {name: one for name, one in QUALITY[kind].items() if only is None or name in only}
     asked |= {name: metric_of(one) for name, one in (further or {}).items() if name not in asked}
@@ -397,10 +393,6 @@ def better(loss_a, loss_b, weight=None, group=None, level=0.95):
     from scipy.special import ndtr, stdtrit
 
     a, b = as_numbers(loss_a, "losses"), as_numbers(loss_b, "losses")
-    if a.shape != b.shape or a.ndim != 1:
-        raise CounterweightError(
-            f"Losses to compare must be of the same rows, got the shapes {a.shape} and {b.shape}."
-        )
     weight = checked_weights(weight, len(a))
     if group is not None:
         group = np.unique(_codes(group, len(a)), return_inverse=True)[1]

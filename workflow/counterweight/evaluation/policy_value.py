@@ -66,10 +66,6 @@ def ips(
 ) -> Estimate:
     """IPS value of a policy, from arrays; see `PolicyValue.ips` and, without the number of
     rows for a log whose zero-reward rows were kept at rates below 1, `PolicyValue.ips_lost`.
-
-    Returns
-    -------
-    Estimate
     """
     # The weights of rows without a reward tell how much one more reward could count.
     log = PolicyValue(("ips", "ips_lost", "snips"), reward_range=reward_range, level=level)
@@ -87,12 +83,7 @@ def snips(
     reward_range: tuple[float, float] | None = None,
     level: float = 0.95,
 ) -> Estimate:
-    """Self-normalised IPS value of a policy, from arrays; see `PolicyValue.snips`.
-
-    Returns
-    -------
-    Estimate
-    """
+    """Self-normalised IPS value of a policy, from arrays; see `PolicyValue.snips`."""
     log = PolicyValue(("snips",), reward_range=reward_range, level=level)
     return _warned(log.update(reward, propensity, target, keep_rate=keep_rate)).snips(rows)
 
@@ -109,12 +100,7 @@ def doubly_robust(
     reward_range: tuple[float, float] | None = None,
     level: float = 0.95,
 ) -> Estimate:
-    """Doubly robust value of a policy, from arrays; see `PolicyValue.dr`.
-
-    Returns
-    -------
-    Estimate
-    """
+    """Doubly robust value of a policy, from arrays; see `PolicyValue.dr`."""
     log = PolicyValue(("dr",), reward_range=reward_range, level=level)
     return _warned(log.update(reward, propensity, target, keep_rate=keep_rate, q=q, v=v)).dr(rows)
 

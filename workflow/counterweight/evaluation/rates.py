@@ -500,23 +500,12 @@ def sign_test_power(rows, wins, level=0.05, sides=2):
 def sign_test_rows(wins, power=0.8, level=0.05, sides=2):
     """Labels of disagreements from which on a sign test has a power.
 
-    The candidate is right where the two disagree with the chance `wins`, above 1/2 and at most 1:
-    at 1/2 and below no number of labels is enough, and it raises. Power saws up and down with the
-    number of rows, so this is the number from which it stays; infinite where more than ten million
-    labels would be needed.
+    The candidate is right where the two disagree with the chance `wins`, above 1/2 and at most 1.
+    Power saws up and down with the number of rows, so this is the number from which it stays;
+    infinite where more than ten million labels would be needed.
     """
     from scipy.special import ndtri
 
-    if not 0.5 < wins <= 1:
-        raise CounterweightError(
-            f"The candidate wins a share {wins:g} of the disagreements: no number of labels can "
-            "show that it is better; give a share above 0.5 and at most 1."
-        )
-    if not 0 < power < 1 or not 0 < level < 1 or sides not in (1, 2):
-        raise CounterweightError(
-            f"power {power:g}, level {level:g} and sides {sides}: give a power and a level between "
-            "0 and 1, and one side or two."
-        )
     spread = float(ndtri(1 - level / sides)) / 2
     spread += max(float(ndtri(power)), 0.0) * np.sqrt(wins * (1 - wins))
     guess = (spread / (wins - 0.5)) ** 2

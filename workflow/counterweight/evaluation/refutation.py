@@ -91,10 +91,6 @@ def refuted(
         the error of both, and `predicted_error` is not needed.
     level : float
 
-    Returns
-    -------
-    Refutation
-
     References
     ----------
     White (1982), *Econometrica* 50, for the sandwich; Cox (1958), *Biometrika* 45, for slope and

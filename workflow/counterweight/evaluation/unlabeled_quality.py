@@ -93,15 +93,13 @@ def unlabeled_quality(
     Raises
     ------
     CounterweightError
-        When rows, estimates or weights do not fit, or the level is not in (0, 1).
+        When rows, estimates or weights do not fit.
 
     References
     ----------
     Robins, Rotnitzky & Zhao (1994), *JASA* 89, for the correction; Bialek, Kivimaki, Kuberski &
     Perrakis (2024), arXiv:2401.08348, for metrics expected by calibrated chances.
     """
-    if not 0 < level < 1:
-        raise CounterweightError(f"level is {level}; it must lie between 0 and 1.")
     p, p_target = _shares(p, "estimates"), _shares(p_target, "estimates of the target")
     M, T = len(p), len(p_target)
     y = checked_labels(y, M, "outcome").astype(float)

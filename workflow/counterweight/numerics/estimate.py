@@ -626,12 +626,8 @@ def paired_interval(differences, test_share, level=0.95, bounds=UNBOUNDED):
 
     Assumes that the correlation between two splits is about the test share. Where repeats are
     independent data sets, the interval is wider than it needs to be. Low and high are NaN for fewer
-    than two splits, all three for none. ValueError for a share or level out of range.
+    than two splits, all three for none.
     """
-    if not 0 <= test_share < 1:
-        raise ValueError(f"test_share must be at least 0 and below 1, not {test_share}")
-    if not 0 < level < 1:
-        raise ValueError(f"level must lie between 0 and 1, not {level}")
     differences = np.asarray(differences, dtype=float).ravel()
     k = differences.size
     mean = float(differences.mean()) if k else np.nan

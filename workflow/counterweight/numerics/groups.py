@@ -344,8 +344,6 @@ def disclosure(counts, classes, level=0.95):
         In (0, 1).
     """
     counts = np.asarray(counts, dtype=float)
-    if not 0 < level < 1:
-        raise CounterweightError(f"The confidence is {level!r}: give a number between 0 and 1.")
     rows = counts[:, : classes[0]].sum(axis=1)
     n, totals = rows.sum(), counts.sum(axis=0)
     if not n:

@@ -392,23 +392,3 @@ def _logarithm(matrices):
     one = np.eye(matrices.shape[-1])
     made = 2 * one - 4 * np.linalg.inv(matrices + one)
     return 0.5 * (made + np.swapaxes(made, -1, -2))
-
-
-def mixture_shares(ratios, held=None, share=0.0, near=1e-12, rounds=10_000):
-    """Shares (K,) of largest likelihood of densities `ratios` (N, K), by EM.
-
-    `held`, the number of one of them, has the given `share`, where it is given. EM ends where no
-    share changes by more than `near`, or after so many `rounds`.
-    """
-    shares = np.full(ratios.shape[1], 1 / ratios.shape[1])
-    free = np.arange(len(shares)) != held
-    if held is not None:
-        shares[held], shares[free] = share, (1 - share) / free.sum()
-    for _ in range(rounds):
-        before = shares
-        shares = shares * ((1 / (ratios @ shares)) @ ratios) / len(ratios)
-        if held is not None:
-            shares[held], shares[free] = share, shares[free] * (1 - share) / shares[free].sum()
-        if np.abs(shares - before).max() < near:
-            break
-    return shares

@@ -33,9 +33,9 @@ from counterweight.numerics.linear import (
     expit,
     fit_logistic,
     logit,
+    mixture_shares,
     normalised,
 )
-from counterweight.numerics.mixture_steps import mixture_shares
 
 #: Ways to come by delta; those of `ESTIMATED` assume label shift.
 ESTIMATED = ("em", "moments", "label_only")

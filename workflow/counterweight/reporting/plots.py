@@ -95,10 +95,6 @@ def love_plot(balance: object, *, most: int = 15, ax: Axes | None = None) -> Axe
         Rows that are drawn, those that were farthest off.
     ax : matplotlib.axes.Axes, optional
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Examples
     --------
     >>> import pandas as pd
@@ -144,10 +140,6 @@ def overlap(
     bins : int
     ax : matplotlib.axes.Axes, optional
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Examples
     --------
     >>> from counterweight.plots import overlap
@@ -188,10 +180,6 @@ def weights(values: ArrayLike, *, ax: Axes | None = None) -> Axes:
     values : array (n,)
         Weights from 0 up.
     ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Examples
     --------
@@ -235,10 +223,6 @@ def calibration(
         Of equal weight; equal predictions share a bin.
     ax : matplotlib.axes.Axes, optional
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Examples
     --------
     >>> from counterweight.plots import calibration
@@ -280,10 +264,6 @@ def gamma_curve(answers: object, *, measure: str = "swept_rate", ax: Axes | None
     measure : str
         ``swept_rate``, or of a number ``swept_mean``; ``swept_accuracy``, ``swept_brier``.
     ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Examples
     --------
@@ -340,10 +320,6 @@ def policy_values(values: pd.DataFrame, estimator: str = "", *, ax: Axes | None 
         By default the one that stands first for each policy, which answers go by.
     ax : matplotlib.axes.Axes, optional
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Examples
     --------
     >>> import pandas as pd
@@ -390,10 +366,6 @@ def price_revenue(
         be made, or, where there is none, 41 over the range of the fit.
     ax : matplotlib.axes.Axes, optional
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Examples
     --------
     >>> import pandas as pd
@@ -436,10 +408,6 @@ def accepted_shares(saved: object, *, ax: Axes | None = None) -> Axes:
     saved : SavedFilter
         With ``groups``, ``base``, ``target``, ``mass``, ``acceptance``, ``shares`` and ``held``.
     ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Examples
     --------
@@ -499,10 +467,6 @@ def leaf_shifts(saved: object, alpha: float | None = None, *, ax: Axes | None = 
         The limit that was asked for, drawn on both sides.
     ax : matplotlib.axes.Axes, optional
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Examples
     --------
     >>> import numpy as np
@@ -539,10 +503,6 @@ def promised_rates(saved: object, *, ax: Axes | None = None) -> Axes:
         Or anything whose ``promises`` are dicts of ``promise``, ``excess``, ``excess_decided``.
     ax : matplotlib.axes.Axes, optional
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Examples
     --------
     >>> from types import SimpleNamespace
@@ -576,10 +536,6 @@ def label_budget(plan: object, *, ax: Axes | None = None) -> Axes:
         What ``collect`` of a saved model gives, or its ``expected()``: ``budget``, ``plan``,
         ``plain``, ``wrong``, and ``low`` and ``high`` where there are some.
     ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Examples
     --------

@@ -211,8 +211,6 @@ class Support:
     """
 
     def __init__(self, share=0.01):
-        if not 0 < share < 1:
-            raise CounterweightError(f"share is {share}; it must lie between 0 and 1.")
         self.share = share
 
     def fit(
@@ -650,10 +648,6 @@ def _blocks(X, onehot):
     if onehot is None:
         onehot = ((X == 0) | (X == 1)).all(axis=0)
     onehot = np.asarray(onehot)
-    if onehot.shape != (X.shape[1],):
-        raise CounterweightError(
-            f"onehot must tell of each of the {X.shape[1]} columns; its shape is {onehot.shape}."
-        )
     if onehot.dtype != bool:
         return onehot.astype(int)
     # Without blocks each column stands for itself.

@@ -70,8 +70,6 @@ def prove_infeasible(positive, negative, constant, most=200):
     return best
 
 
-METHODS = ("newton", "cutting_plane")
-LOSSES = ("ramp", "hinge")
 #: Share of its objective to which a plain SVM (no constraints, first step) is solved at least:
 #: where classes are easy to separate, the tolerance, a share of all costs, says too little of it.
 SVM_GAP = 5e-5
@@ -147,35 +145,6 @@ class _Problem:
         raw = self.scale[1:, None]
         costs = self.positive[1:] * raw, self.negative[1:] * raw
         return prove_infeasible(*costs, self.constant[1:] * self.scale[1:])
-
-
-def _checked(X, positive, negative, bounds, constants, penalty):
-    """Arguments as arrays, or an error that says what is wrong with them."""
-    n = X.group.shape[0] if isinstance(X, DistinctRows) else X.shape[0]
-    positive, negative = (
-        np.atleast_2d(np.asarray(costs, dtype=float)) for costs in (positive, negative)
-    )
-    bounds = np.asarray(bounds, dtype=float).reshape(-1)
-    if positive.shape != negative.shape or positive.shape != (1 + len(bounds), n):
-        raise CounterweightError(
-            f"Costs must have one line for the objective and one for each of {len(bounds)} bounds, "
-            f"and {n} columns; they have shapes {positive.shape} and {negative.shape}."
-        )
-    constants = np.zeros(len(positive)) if constants is None else np.asarray(constants, dtype=float)
-    if constants.shape != (len(positive),):
-        raise CounterweightError(f"{len(positive)} constants are needed, not {constants.shape}.")
-    for name, costs in (("positive", positive), ("negative", negative)):
-        bad = ~(np.isfinite(costs) & (costs >= 0)).all(axis=0)
-        if bad.any():
-            raise CounterweightError(
-                f"Costs of {name} predictions are negative or not finite in {bad.sum()} rows "
-                f"(first: row {np.flatnonzero(bad)[0]}): write them as costs of the other side."
-            )
-    if not (np.isfinite(bounds).all() and np.isfinite(constants).all()):
-        raise CounterweightError("Bounds and constants of constraints must be finite numbers.")
-    if not (np.isfinite(penalty) and penalty > 0):
-        raise CounterweightError(f"The penalty must be a number above 0, not {penalty}.")
-    return positive, negative, bounds, constants
 
 
 def _first_w(rows, start):
@@ -254,13 +223,10 @@ def minimise_rates(
     is the share of its objective that the gap of a first step without constraints, a plain SVM, may
     have; None: `tol` says it alone.
     """
-    for name, value, allowed in (("loss", loss, LOSSES), ("method", method, METHODS)):
-        if value not in allowed:
-            raise CounterweightError(f"Unknown {name} {value!r}: choose {', '.join(allowed)}.")
-    if steps < 1 or not tol > 0:
-        raise CounterweightError("Steps and tol must be above 0.")
-    costs = _checked(X, positive, negative, bounds, constants, penalty)
-    positive, negative, bounds, constants = costs
+    if not (np.isfinite(penalty) and penalty > 0):
+        raise CounterweightError(f"The penalty must be a number above 0, not {penalty}.")
+    bounds = np.asarray(bounds, dtype=float)
+    constants = np.zeros(len(positive)) if constants is None else np.asarray(constants, dtype=float)
     rows = X if isinstance(X, DistinctRows) else DistinctRows(X)
     constant = constants - np.append(0.0, bounds)
     problem = _Problem(rows, rows.merge(positive), rows.merge(negative), constant, penalty)

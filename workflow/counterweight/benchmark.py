@@ -354,11 +354,8 @@ LEVEL = 0.05
 def ranks(values, better="less"):
     """Rank of each method in each data set: 1 is best, equal values share the mean of theirs.
 
-    Parameters
-    ----------
-    values : array (N, k)
-        A row a data set, a column a method; NaN, a method without an answer, ranks last.
-    better : {"less", "more"}
+    `values` (N, k) have a row a data set, a column a method; `better` is "less" or "more". NaN, a
+    method without an answer, ranks last.
     """
     from scipy.stats import rankdata
 
@@ -435,17 +432,10 @@ def recovered(plain, method, equal):
 
     Sum of ``plain - method`` over the sum of ``plain - equal``: 0 for what makes nothing up, 1 for
     what has as little loss as the one that had nothing to make up for. The interval is the
-    jackknife's over data sets.
+    jackknife's over data sets. Losses (N,) are by data set; those with a NaN are left out.
 
-    Parameters
-    ----------
-    plain, method, equal : array (N,)
-        Losses by data set; those with a NaN are left out.
-
-    Returns
-    -------
-    share, low, high : float
-        NaN where nothing is lost, by the same jackknife at two standard errors.
+    Returns the share and its ends, NaN where nothing is lost, by the same jackknife at two standard
+    errors.
     """
     from scipy.stats import t
 

@@ -199,24 +199,10 @@ class LoggedClicks:
 
     @staticmethod
     def simulate_batches(rows, rng, size=ROW_GROUP):
-        """Draw a log in batches, so that memory does not grow with the rows.
+        """Draw a log in batches of `size` rows, so that memory does not grow with the rows.
 
-        Parameters
-        ----------
-        rows : int
-        rng : numpy.random.Generator
-        size : int
-            Rows of a batch. Another size gives another log of the same kind.
-
-        Yields
-        ------
-        pandas.DataFrame
-            The columns of `LAYOUT`.
-
-        Raises
-        ------
-        CounterweightError
-            When `rows` is less than 1, or more than the row ids can number.
+        Each is a data frame with the columns of `LAYOUT`. Another size gives another log of the
+        same kind. Refused where `rows` is less than 1, or more than the row ids can number.
         """
         if not 1 <= rows < 2**31:
             raise CounterweightError(

@@ -276,16 +276,9 @@ def _chances(path, ids, texts, name):
 def refuse_changed(has, ids, told, plan, at, fixed=False):
     """Refuse rows (K,) whose order or chance is not that of the plan (N,) that drew them.
 
-    Parameters
-    ----------
-    has : str
-        What begins the sentence.
-    told : dict of str to list
-        The ``order`` and the ``chance`` of the rows as they are written, if they are there.
-    at : int array (K,)
-        Places of the rows in the plan.
-    fixed : bool
-        Whether chances are those of the plan whatever its budget.
+    `has` begins the sentence, `told` are the ``order`` and the ``chance`` of the rows as they are
+    written, if they are there, `at` (K,) their places in the plan. `fixed`: chances are those of
+    the plan whatever its budget.
     """
     own, blank = plan.iloc[at], [""] * len(at)
     order, (chance, half) = (

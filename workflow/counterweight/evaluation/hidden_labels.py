@@ -482,33 +482,19 @@ def column_strengths(
 ):
     """How strong each column is, as metric records: the Γ that its absence would mean.
 
-    Parameters
-    ----------
-    X : array (n, d)
-        Features of all rows, finite.
-    columns : sequence of str (d,)
-        Column of the table, or group of columns, that each feature is of.
-    labeled : bool array (n,)
-    y : array (n,)
-        Outcomes of labeled rows: 0 and 1, or numbers; others are not looked at.
-    weight, hidden : array (n,)
-        Design weights; of each row the share of the answer that is estimated for it: 0 for rows
-        whose outcome is known or that are not of the target.
-    binary : bool
-    span : callable, optional
-        ``span(gammas) -> low, high``, arrays (G,): the least and the largest answer at values of Γ.
-    excluded : str, optional
-        A column that is not told of, though it counts beside the others.
+    X (n, d) are features of all rows, finite, `columns` (d,) the column of the table, or group of
+    columns, that each is of; y (n,) has outcomes of `labeled` rows (a mask), others are not looked
+    at. `weight` (n,) are design weights; `hidden` (n,) is of each row the share of the answer that
+    is estimated for it: 0 for rows whose outcome is known or that are not of the target.
+    ``span(gammas)`` gives the least and the largest answer at values of Γ. The column `excluded` is
+    not told of, though it counts beside the others.
 
-    Returns
-    -------
-    list of dict
-        By the column as ``part``, strongest first, `TOLD` at most: ``column_gamma`` (Γ, and as
-        variables ``selection`` and ``outcome`` the factors Γs and Γy), ``column_move`` (answer of
-        the linear fit without the column minus that with it) and, with `span`, ``column_range``
-        (``least`` and ``most`` at the column's Γ). `EITHER` has the largest of each factor. Names
-        and order of columns and rows do not count, but for rounding. Nothing where there are too
-        few rows or only one column.
+    By the column as ``part``, strongest first, `TOLD` at most: ``column_gamma`` (Γ, and as
+    variables ``selection`` and ``outcome`` the factors Γs and Γy), ``column_move`` (answer of the
+    linear fit without the column minus that with it) and, with `span`, ``column_range`` (``least``
+    and ``most`` at the column's Γ). `EITHER` has the largest of each factor. Names and order of
+    columns and rows do not count, but for rounding. Nothing where there are too few rows or only
+    one column.
     """
     labeled, columns = np.asarray(labeled, bool), np.asarray(columns, object)
     weight = checked_weights(weight, len(labeled))
@@ -647,21 +633,12 @@ def strength_records(
 ):
     """`column_strengths` of a table with blanks around its answer, and the E-value of that.
 
-    Parameters
-    ----------
-    data : counterweight.labeling.missing_outcomes.BlankData
-    rows : TargetRows
-    p : array (n,)
-        Estimates of all rows as among labeled ones, of labeled rows out of fold.
-    headline, hidden : counterweight.numerics.estimate.Estimate
-        The answer, and that of rows without an outcome.
-    centre : float
-        The tilt that answers are swept around; with one there is no E-value, which is against
-        labels missing at random.
-    elsewhere : bool
-        Whether the target is not in the table: then who is of it is not seen by the columns.
-    excluded : str, optional
-        A column that is taken to have no part in the outcome: no hidden one is held against it.
+    `data` are `BlankData`, `rows` `TargetRows`; p (n,) are estimates of all rows as among labeled
+    ones, of labeled rows out of fold; `headline` and `hidden` are the answer, and that of rows
+    without an outcome, `Estimate`. `centre` is the tilt that answers are swept around; with one
+    there is no E-value, which is against labels missing at random. Where the target is `elsewhere`,
+    not in the table, who is of it is not seen by the columns. The column `excluded` is taken to
+    have no part in the outcome: no hidden one is held against it.
     """
     records = []
     if not centre:

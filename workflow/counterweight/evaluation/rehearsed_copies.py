@@ -160,21 +160,14 @@ def donors(expected, reward, times, gamma, rng, least=30, most=20, among=None):
 def summed_up(copies):
     """Of each scenario and population: how often the interval held the truth, and how far off.
 
-    Parameters
-    ----------
-    copies : DataFrame
-        Records of single copies, as `rehearse` writes them.
-
-    Returns
-    -------
-    list of dict
-        ``rehearsed_held`` (share of copies whose interval, or bounds, held the truth),
-        ``rehearsed_off`` (mean of estimate minus truth), ``rehearsed_rmse`` and
-        ``rehearsed_naive_rmse`` (root mean squared errors of the answer, and of the mean of the
-        labeled rows), ``rehearsed_half_width`` and ``rehearsed_bounded`` (share of copies that had
-        bounds in place of an interval); of each method (a variable) ``rehearsed_mean_loss``, the
-        mean loss on the outcomes that are hidden in the copy, and ``rehearsed_best``, the share of
-        copies in which that was the least; ``rows`` is the number of copies.
+    `copies` are records of single copies, as `rehearse` writes them. Returned are records of
+    ``rehearsed_held`` (share of copies whose interval, or bounds, held the truth),
+    ``rehearsed_off`` (mean of estimate minus truth), ``rehearsed_rmse`` and
+    ``rehearsed_naive_rmse`` (root mean squared errors of the answer, and of the mean of the labeled
+    rows), ``rehearsed_half_width`` and ``rehearsed_bounded`` (share of copies that had bounds in
+    place of an interval); of each method (a variable) ``rehearsed_mean_loss``, the mean loss on the
+    outcomes that are hidden in the copy, and ``rehearsed_best``, the share of copies in which that
+    was the least; ``rows`` is the number of copies.
     """
     keys = ["target", "setting", "part"]
     by_method = copies[copies["metric"].eq("rehearsed_loss")]

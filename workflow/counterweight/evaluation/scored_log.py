@@ -68,12 +68,9 @@ RATIO = "predicted_over_observed"
 class ScoredLog:
     """Predictions of a log in partitions, and what is asked of them.
 
-    Parameters
-    ----------
-    facts : dict
-        ``predictions`` (columns by name), ``outcome`` and ``labeling`` (options of their rules),
-        ``id`` (the column of ids, which may be absent);
-        ``top`` are the shares of the rows of highest predictions that `merge` looks at.
+    `facts` have ``predictions`` (columns by name), ``outcome`` and ``labeling`` (options of their
+    rules), ``id`` (the column of ids, which may be absent), and ``top``, the shares of the rows of
+    highest predictions that `merge` looks at.
     """
 
     def __init__(self, facts):

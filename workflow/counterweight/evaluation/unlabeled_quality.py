@@ -133,15 +133,10 @@ def unlabeled_quality(
 def unlabeled_records(rest, predictions, estimates, at, level=0.95):
     """Records of `unlabeled_quality` of each method, named ``auc_doubly_robust`` and so on.
 
-    Parameters
-    ----------
-    rest : dict
-        ``y``, ``weight``, ``design``, ``group`` of the labeled rows and ``design_target`` of those
-        without a label, as in `unlabeled_quality`.
-    predictions, estimates : dict of str to array (M,), (T,)
-        Of labeled rows out of fold, and of the rows without a label, by method.
-    at : str
-        The method whose chances judge all.
+    `rest` has ``y``, ``weight``, ``design``, ``group`` of the labeled rows and ``design_target`` of
+    those without a label, as in `unlabeled_quality`. By method, `predictions` (M,) are of labeled
+    rows out of fold, `estimates` (T,) of rows without a label; all are judged by the chances of the
+    method `at`.
     """
     chances = {"chance": predictions[at], "chance_target": estimates[at], "level": level}
     made = []

@@ -73,23 +73,11 @@ def level_counts(values):
 def content_order(frame, columns, beside=()):
     """The order of columns and of rows by what stands in them, whatever they are called.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-    columns : sequence of str
-        Of the frame.
-    beside : sequence of array (n,)
-        What rows differ in besides, each told from the others by its place.
+    The columns, a list, are ordered by their values; of those that are copies of each other either
+    comes first. The place (n,) is that of each row; rows that are copies of each other stand side
+    by side. `beside` are arrays (n,) that rows differ in besides, each told from the others by its
+    place.
 
-    Returns
-    -------
-    columns : list of str
-        Ordered by their values; of columns that are copies of each other either comes first.
-    place : int array (n,)
-        Of each row; rows that are copies of each other stand side by side.
-
-    Notes
-    -----
     A value has a number of 64 bits (its hash), a column the sum of those of its values, which no
     order of rows changes, and a row the sum of those of its values in their columns, which no order
     of columns changes. Columns of equal sums are told apart by the rows that their values stand in.

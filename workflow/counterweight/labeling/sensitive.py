@@ -40,24 +40,11 @@ PREFIX = "group_"
 
 
 def sensitive(frame, types=None, *, group, missing="refuse", stratified=False):
-    """Groups of the rows, and the rows that count.
+    """Groups of the rows, and the rows that count: see `OPTIONS`.
 
-    Parameters
-    ----------
-    types : dict of str to str, optional
-        Types of the columns: groups of a ``"boolean"`` one are ``"no"`` and ``"yes"``.
-    group : str or sequence of str
-        Columns, each a class of groups.
-    missing : str
-        What becomes of rows without a group: ``"refuse"``, ``"drop"`` or ``"own_group"``.
-    stratified : bool
-        Whether rows are to be held out by group.
-
-    Returns
-    -------
-    dict
-        ``groups``: dict of str to array of str, by column; ``kept``: array of bool;
-        ``stratified``.
+    `types` are those of the columns: groups of a ``"boolean"`` one are ``"no"`` and ``"yes"``. Each
+    column of `group` is a class of groups. Returns a dict: ``groups``, arrays of texts by column;
+    ``kept``, a mask; ``stratified``, whether rows are to be held out by group.
     """
     columns = [group] if isinstance(group, str) else list(group)
     if missing not in OPTIONS["missing"]["enum"]:

@@ -206,12 +206,7 @@ class JointClassifier(BinaryClassifier):
 class Objective:
     """The joint objective over theta = (v, w), each with its constant first; see the class above.
 
-    Parameters
-    ----------
-    Z : array (n, k)
-        Labeled rows first; a column of ones first.
-    y : array (M,) of 0 and 1
-    design : array (M,)
+    `Z` (n, k) has labeled rows first, and a column of ones first; `y` and `design` (M,) are theirs.
     """
 
     def __init__(self, Z, y, design, loss, target, l2):

@@ -234,12 +234,7 @@ def check_fits_blanks(name, target, binary):
 
 
 class GivenPredictions:
-    """Predictions by a column of the log; nothing is learned.
-
-    Parameters
-    ----------
-    column : str
-    """
+    """Predictions by a column of the log; nothing is learned."""
 
     def __init__(self, column):
         self.column = column
@@ -332,12 +327,7 @@ def write_stacked(job, tested):
 
 
 class StackedModel:
-    """Methods of a table with blanks combined by their out-of-fold predictions.
-
-    Parameters
-    ----------
-    parts : list of str
-    """
+    """Methods of a table with blanks, `parts`, combined by their out-of-fold predictions."""
 
     def __init__(self, parts):
         self.parts = parts
@@ -346,15 +336,8 @@ class StackedModel:
 class CombinedModel:
     """Fitted models of encoded rows combined; asked as an `EncodedModel` is.
 
-    Parameters
-    ----------
-    parts : list of EncodedModel
-    factors : array (K,)
-    constant : float
-    amounts : bool
-        Whether what each part expects counts from 0 up.
-    most : float
-        The largest value that an amount can have.
+    The `parts` (K) are `EncodedModel`, with `factors` (K,) and a constant. With `amounts` what each
+    part expects counts from 0 up, and `most` is the largest value that an amount can have.
     """
 
     def __init__(self, parts, factors, constant, amounts=False, most=np.inf):

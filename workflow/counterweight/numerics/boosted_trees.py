@@ -43,30 +43,15 @@ def fit_trees(
     weigh_bins=True,
     rising=None,
 ):
-    """Fit histogram gradient boosting (scikit-learn); nothing in it is drawn.
+    """Fit histogram gradient boosting (scikit-learn) with `options` of `TREES`; nothing is drawn.
 
-    Parameters
-    ----------
-    X : array (n, d)
-        NaN where a value is missing, which goes to the side that fits better.
-    y : array (n,)
-        0 and 1 where `binary`, else numbers.
-    weight : array (n,), optional
-    options : mapping
-        `TREES`.
-    categorical : array (d,) of bool, optional
-        Features whose numbers are codes of categories; these are split by sets.
-    bins : int
-        Most places where a feature may be split; with weights the time goes into finding them.
-    weigh_bins : bool
-        Whether weights tell where these places are; else they are quantiles of the rows as they
-        are, found in a fraction of the time.
-    rising : array (d,) of 0, 1 or -1, optional
-        Features with which predictions may only rise (1) or fall (-1).
+    X (n, d) has NaN where a value is missing, which goes to the side that fits better; y (n,) is 0
+    and 1 where `binary`, else numbers. Features that are codes of categories, `categorical` (d,),
+    are split by sets; with those in `rising` (d,) predictions may only rise (1) or fall (-1).
 
-    Returns
-    -------
-    HistGradientBoostingClassifier or HistGradientBoostingRegressor
+    A feature may be split at `bins` places at most. With `weigh_bins` weights tell where these are,
+    into which with weights the time goes; else they are quantiles of the rows as they are, found in
+    a fraction of the time.
     """
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
@@ -106,20 +91,13 @@ def _coarse(X, categorical, bins):
 
 
 def trees_to_arrays(model):
-    """What scikit-learn's histogram gradient boosting has learned, as arrays.
+    """What scikit-learn's histogram gradient boosting has learned, as arrays by name.
 
-    Parameters
-    ----------
-    model : HistGradientBoostingClassifier or HistGradientBoostingRegressor
-        Fitted, of two classes or of one number. Categories must be numbers.
-
-    Returns
-    -------
-    dict of str to numpy.ndarray
-        ``tree_nodes (N, 8)``, with the columns `NODE`; ``tree_sets (S, K)``, 1 where a category
-        goes to the left; ``tree_categories (d, K)``, values of each feature's categories, NaN
-        beyond them; ``tree_categorical (d,)``, 1 for features of categories; ``tree_baseline
-        ()``, what is added to the trees; ``tree_rows (N,)``, rows of the fit below each node.
+    The model is of two classes or of one number; its categories must be numbers. ``tree_nodes (N,
+    8)`` have the columns `NODE`; ``tree_sets (S, K)``, 1 where a category goes to the left;
+    ``tree_categories (d, K)``, values of each feature's categories, NaN beyond them;
+    ``tree_categorical (d,)``, 1 for features of categories; ``tree_baseline ()``, what is added to
+    the trees; ``tree_rows (N,)``, rows of the fit below each node.
     """
     if model.n_trees_per_iteration_ != 1:
         raise CounterweightError(
@@ -188,22 +166,13 @@ def _category_numbers(values, feature):
 
 
 def raw_predict(arrays, X, kept=None):
-    """Sum of the trees for rows, as scikit-learn adds it up: equal to the last bit.
+    """Sum of the trees for rows (n, d), as scikit-learn adds it up: equal to the last bit.
 
-    Parameters
-    ----------
-    arrays : mapping of str to array
-        From `trees_to_arrays`; other names are passed over.
-    kept : dict, optional
-        Has the tables that many rows need from one call to the next with the same arrays.
-    X : array (n, d)
-        NaN where a value is missing. A category that was not seen counts as missing.
-
-    Returns
-    -------
-    numpy.ndarray, shape (n,)
-        Log odds of the second class for a classifier (positive: the second class is predicted);
-        for a regression the prediction, or its logarithm for losses with a logarithmic link.
+    Of a classifier it is the log odds (n,) of the second class (positive: that is predicted); of a
+    regression the prediction, or its logarithm for losses with a logarithmic link. `arrays` are
+    from `trees_to_arrays`, other names passed over. X has NaN where a value is missing, and a
+    category that was not seen counts as missing. `kept`, a dict, has the tables that many rows need
+    from one call to the next with the same arrays.
     """
     X = number_table(X, empty=True)
     if len(X) <= WALKED:

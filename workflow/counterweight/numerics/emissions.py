@@ -464,14 +464,8 @@ class _Pattern(QuadraticRows):
 class EmissionRows:
     """Rows of numbers and codes, grouped by which numbers are missing.
 
-    Parameters
-    ----------
-    numbers : ndarray (n, a)
-        Standardised; NaN where missing.
-    codes : ndarray of int (n, b)
-        -1 where missing.
-    row_weights : ndarray (n,)
-        Positive.
+    `numbers` (n, a) are standardised, NaN where missing; `codes` (n, b) are -1 where missing;
+    `row_weights` (n,) are positive.
     """
 
     def __init__(self, emission, numbers, codes, row_weights, block=1984):
@@ -541,14 +535,8 @@ class EmissionRows:
 class MixedRows:
     """Rows standardised for EM, with categories as they are, and the way back.
 
-    Parameters
-    ----------
-    X : ndarray (n, d)
-        NaN where missing.
-    row_weights : ndarray (n,)
-        Rows of weight zero are left out.
-    scale : ndarray (a,), optional
-        Of the numbers, to divide by instead of their standard deviations.
+    X (n, d) has NaN where values are missing; rows of weight zero are left out. Numbers are divided
+    by `scale` (a,), if given, instead of their standard deviations.
     """
 
     def __init__(self, X, row_weights, layout, covariance="full", block=1984, scale=None):

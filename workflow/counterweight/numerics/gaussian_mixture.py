@@ -104,17 +104,10 @@ class Mixture:
 
 
 class Standardised:
-    """Rows centred and scaled by weighted mean and standard deviation, and the way back.
+    """Rows (n, d) centred and scaled by weighted mean and standard deviation, and the way back.
 
-    Parameters
-    ----------
-    X : ndarray (n, d)
-    row_weights : ndarray (n,)
-        Rows of weight zero are left out.
-    feature_names : sequence of str, optional
-        For messages.
-    scale : ndarray (d,), optional
-        To divide by instead of the standard deviation of these rows.
+    Rows of weight zero are left out; `feature_names` are for messages. Rows are divided by `scale`
+    (d,), if given, instead of their standard deviation.
     """
 
     def __init__(self, X, row_weights, feature_names=None, block=1984, scale=None):

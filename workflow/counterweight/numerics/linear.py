@@ -155,24 +155,12 @@ class _Standardised:
 def fit_logistic(X, y, sample_weight=None, l2=1e-6, max_iter=200):
     """Minimise the weighted log loss plus a small ridge on standardised features.
 
-    Parameters
-    ----------
-    X : array, shape (n, d)
-    y : array of 0/1, shape (n,)
-    sample_weight : array, shape (n,), optional
-        Scaled to mean 1 before the fit, so the ridge means the same for any scale; rows of
-        weight 0 are left out.
-    l2 : float or None
-        Penalty ``n/2 * l2 * |coef|^2`` on the coefficients of standardised features; None: that of
-        `chosen_penalty`.
+    X (n, d), y (n,) of 0 and 1. `sample_weight` (n,) is scaled to mean 1 before the fit, so the
+    ridge means the same for any scale; rows of weight 0 are left out. The penalty is ``n/2 * l2 *
+    |coef|^2`` on the coefficients of standardised features; `l2` None: that of `chosen_penalty`.
 
-    Returns
-    -------
-    coef : numpy.ndarray, shape (d,)
-        In units of 1/feature.
-    intercept : float
-    iterations : int
-    converged : bool
+    Returns the coefficients (d,), in units of 1/feature, the intercept, the number of iterations,
+    and whether it converged.
     """
     if l2 is not None and not (np.isfinite(l2) and l2 >= 0):
         raise CounterweightError(f"l2 is {l2}; it must be a number from 0 up.")

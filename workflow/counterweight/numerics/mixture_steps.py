@@ -268,19 +268,12 @@ def split_moments(moments, d):
 
 
 def maximisation(moments, previous, held, floor):
-    """Constrained M-step of all mixtures.
+    """Constrained M-step of all mixtures, from moments (K, R, q).
 
-    Parameters
-    ----------
-    moments : ndarray (K, R, q)
-    previous : Parameters or None
-        Kept where `held`; may be None when nothing is held.
-    held : ndarray of bool (K, R)
-        Components that are not updated: weight, mean and covariance stay, the weights
-        of the others share the rest. This still cannot lower the likelihood
-        (a generalised EM step).
-    floor : float or None
-        Least eigenvalue of a covariance; None for covariances as they come.
+    Components that are `held` (K, R) are not updated: weight, mean and covariance stay those of
+    `previous`, the weights of the others share the rest. This still cannot lower the likelihood (a
+    generalised EM step). `previous` may be None when nothing is held. `floor` is the least
+    eigenvalue of a covariance; None for covariances as they come.
     """
     width = moments.shape[-1]
     d = int(round((np.sqrt(8 * width + 1) - 3) / 2))

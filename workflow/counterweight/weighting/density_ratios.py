@@ -73,17 +73,8 @@ def discriminator_weights(rows, *, target="general", l2=1e-6):
     First stage of Bickel et al.: v is fitted to who is labeled alone; the second stage is any
     weighted fit. No cross-fitting and no calibration: where log p(x|s=0)/p(x|s=1) is linear in x
     these are the weights of least variance, and where it is not they are off by as much as the
-    logistic form is.
-
-    Parameters
-    ----------
-    l2 : float or None
-        Penalty on standardised coefficients, for each row; None: chosen by rows left out.
-
-    Returns
-    -------
-    numpy.ndarray, shape (M,)
-        Not capped; of mean about 1.
+    logistic form is. Weights (M,) are not capped, and of mean about 1. `l2` is the penalty on
+    standardised coefficients, for each row; None: chosen by rows left out.
 
     Bickel, Brueckner & Scheffer (2007), section 4.
     """
@@ -107,17 +98,8 @@ def tempered_weights(rows, *, target="general", exponent=None):
     regression fitted with these weights, an estimate of its expected loss over the target:
     ``-2 sum r_i log p(y_i|x_i) + 2 tr(J H^-1)``, J the sum of ``r r^lambda g g'`` over gradients g
     of the rows and H the curvature of the weighted loss. It takes the ratio as known and assumes
-    labels missing at random; another model may like another exponent.
-
-    Parameters
-    ----------
-    rows : counterweight.weighting.importance_weights.Rows
-        With p.
-
-    Returns
-    -------
-    numpy.ndarray, shape (M,)
-        Of mean 1. ``exponent`` among the facts.
+    labels missing at random; another model may like another exponent. `rows` have p; weights (M,)
+    are of mean 1, and ``exponent`` is among the facts.
 
     Shimodaira (2000), equations 4.1 and 4.4.
     """
@@ -187,17 +169,8 @@ def matching_weights(
 
     The kernel is that of landmarks drawn from both samples (Nystroem), plus the diagonal that
     these miss, so that memory and time are linear in rows; accelerated projected gradient with
-    restarts (Beck & Teboulle 2009; O'Donoghue & Candes 2015) finds the one least value.
-
-    Parameters
-    ----------
-    bound, bandwidth, landmarks, slack, tol
-        See `OPTIONS`.
-
-    Returns
-    -------
-    numpy.ndarray, shape (M,)
-        Not capped.
+    restarts (Beck & Teboulle 2009; O'Donoghue & Candes 2015) finds the one least value. For the
+    options see `OPTIONS`; weights (M,) are not capped.
 
     Huang, Smola, Gretton, Borgwardt & Schoelkopf (2007), equations 10 to 13.
     """
@@ -278,16 +251,9 @@ def _squared_distances(A, B):
 class Matching:
     """Half of M |Z'b/M - aim|^2 + sum of missed b (b/M - 2 own), over weights b of M rows.
 
-    Parameters
-    ----------
-    Z : array (M, r)
-        Features of the labeled rows.
-    aim : array (r,)
-        Their mean over the target.
-    missed : array (M,)
-        Squared length of each row that its features lack.
-    own : float
-        Share of the target that each labeled row itself makes up.
+    `Z` (M, r) are features of the labeled rows, `aim` (r,) their mean over the target, `missed`
+    (M,) the squared length of each row that its features lack, `own` the share of the target that
+    each labeled row itself makes up.
     """
 
     def __init__(self, Z, aim, missed, own):

@@ -270,27 +270,13 @@ def weighted_mean(values, weights):
 def describe_weights(raw, weights, X, X_target, names, capped, design=(None, None)):
     """Quality of weights, as metric records.
 
-    Parameters
-    ----------
-    raw, weights : array, shape (M,)
-        Before and after the cap.
-    X : array, shape (M, d)
-        Features of the labeled rows.
-    X_target : array, shape (T, d)
-        Training rows of the target population.
-    names : sequence of str
-        Feature names.
-    capped : int
-        Rows at the cap.
-    design : pair of array (M,) and (T,), optional
-        Design weights of the labeled rows, which `weights` have in them, and of the target's.
+    `raw` and `weights` (M,) are before and after the cap, at which `capped` rows are; X (M, d) are
+    features of the labeled rows, `X_target` (T, d) of training rows of the target population.
+    `design` are design weights of the labeled rows (M,), which `weights` have in them, and of the
+    target's (T,).
 
-    Returns
-    -------
-    list of dict
-        Balance is (mean of the labeled rows - mean of the target) / target standard
-        deviation, before and after weighting; ``balance_z`` the weighted difference over
-        its standard error.
+    Balance is (mean of the labeled rows - mean of the target) / target standard deviation, before
+    and after weighting; ``balance_z`` the weighted difference over its standard error.
     """
     rows, records = len(weights), describe_sizes(raw, weights, capped)
     own, of_target = design

@@ -254,21 +254,12 @@ def _slope(saved, rows, expected, asked):
 def identified_records(ends, known, share, error_of, metric, exact=False):
     """Records of what rests on data among those that answers are for, and bounds of their mean.
 
-    Parameters
-    ----------
-    ends : Ends
-    known : float
-        What known outcomes add to the mean.
-    share : float
-        Share of rows without an outcome among those that answers are for.
-    error_of : callable
-        ``error_of(mask)``: mean, its error and ends of its interval, of the hidden rows of a mask.
-    metric, exact : str, bool
-        That of the mean; whether the mean of all of them is given, so that nothing bounds it.
+    `ends` are `Ends`, `known` is what known outcomes add to the mean, `share` that of rows without
+    an outcome among those that answers are for. ``error_of(mask)`` gives the mean, its error and
+    the ends of its interval, of the hidden rows of a mask. `metric` is that of the mean; `exact`
+    says that the mean of all of them is given, so that nothing bounds it.
 
-    Returns
-    -------
-    list of dict, and the worst ends or None where all of them rest on data or enough does.
+    Beside the records stand the worst ends, None where all of them rest on data or enough does.
     """
     design, on = ends.design / ends.design.sum(), ends.supported
     beyond = float(design[~on].sum())

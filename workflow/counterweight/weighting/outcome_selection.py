@@ -143,15 +143,8 @@ def refuse_refuted(rows, called, features=(), moments="means"):
     More moments than unknowns are a test: at the right weights all are met but for noise. What is
     left, by the inverse of its variance, is Hansen's J; it goes by the F distribution with the
     effective rows of the smaller sample (Hotelling), as moments may be many. Refused is what, as
-    with a tilt that is estimated, leaves much of the difference and more than chance would.
-
-    Parameters
-    ----------
-    rows : Rows
-    called : str
-        The weighting, as a config names it.
-    features, moments
-        As of `moment_weights`.
+    with a tilt that is estimated, leaves much of the difference and more than chance would. The
+    weighting is `called` as a config names it; `features` and `moments` are as of `moment_weights`.
 
     Hansen (1982), *Econometrica* 50; Hotelling (1931).
     """
@@ -306,12 +299,8 @@ def heckman_weights(rows, *, exclusion, target="general"):
     It rests on three things that no data tell: z has no part in the outcome given x, both unseen
     parts are jointly normal, and the indices are linear. Without z only the normal curve would
     identify rho, so z must be named. Fails of any of them give wrong weights without a sign, but
-    that rho near 1 or -1 (``selection_correlation`` among the facts) is one.
-
-    Parameters
-    ----------
-    exclusion : str
-        A feature, or the column of several: all levels of a text are excluded together.
+    that rho near 1 or -1 (``selection_correlation`` among the facts) is one. The `exclusion` is a
+    feature, or the column of several: all levels of a text are excluded together.
 
     Heckman (1979); Van de Ven & Van Praag (1981) for an outcome of 0 and 1.
     """
@@ -335,17 +324,10 @@ def heckman_influence(rows, residual, design, *, exclusion, most=None):
     cross products of scores (Murphy & Topel 1985), for numbers by least squares. What is foretold
     is taken as given: where the weights are right its error does not count to first order.
 
-    Parameters
-    ----------
-    residual, design : array (M,)
-        Of labeled rows: outcome less what a model foretold that had not seen it; design weights.
-    most : float, optional
-        Cap of the weights towards the rows without an outcome.
-
-    Returns
-    -------
-    labeled, blank : array (M,), (N,)
-        Their sum of squares is the variance of the mean residual.
+    Of labeled rows, `residual` (M,) is the outcome less what a model foretold that had not seen it,
+    `design` (M,) are design weights; `most` caps the weights towards the rows without an outcome.
+    Returned are arrays of labeled (M,) and of blank rows (N,), whose sum of squares is the variance
+    of the mean residual.
     """
     fit = _two_steps(rows, exclusion)
     p = np.clip(fit.chance(), TINY, 1)
@@ -374,19 +356,10 @@ def heckman_mean(rows, design, *, exclusion, most=None):
     rows; caps then leave a part of the selection. Assumptions are those of `heckman_weights`, and
     that the outcome is linear in its features, which weights do not need.
 
-    Parameters
-    ----------
-    design : array (N,)
-        How many each row without an outcome stands for.
-    most : float, optional
-        Of the weights; not used here.
-
-    Returns
-    -------
-    mean : float
-    labeled, blank : array (M,), (N,)
-        What each row adds to its error; their sum of squares is its variance, but for that of the
-        outcomes themselves. None in place of all three for an outcome of two classes.
+    `design` (N,) is how many each row without an outcome stands for; `most`, of weights, is not
+    used here. Returned are the mean, and what each labeled (M,) and blank row (N,) adds to its
+    error: their sum of squares is its variance, but for that of the outcomes themselves. None in
+    place of all three for an outcome of two classes.
 
     Heckman (1979), section 3; Newey & McFadden (1994), section 6.
     """

@@ -71,23 +71,11 @@ def fit_balance(X, mean, weight, l2, variance=None, most_effect=None, tol=1e-10)
 
     The just-identified covariate-balancing propensity for a target (ATT) of Imai & Ratkovic (2014),
     that is, entropy balancing: of all weights that reach the means those nearest to the design
-    weights in Kullback-Leibler distance (Deville & Särndal 1992). Newton steps on the convex dual.
+    weights in Kullback-Leibler distance (Deville & Särndal 1992). Newton steps on the convex dual,
+    up to a largest derivative of `tol` standard deviations.
 
-    Parameters
-    ----------
-    X : table, shape (n, d)
-    mean : array, shape (d,)
-        Of the target.
-    weight : array, shape (n,)
-    variance : array, shape (d,), optional
-        Of the target, for the scale; without it the sample's serves.
-    tol : float
-        Largest derivative of the dual, in standard deviations, when it stops.
-
-    Returns
-    -------
-    Fitted
-        Weights that sum to 1.
+    X (n, d) and `weight` (n,) are of the sample, `mean` and `variance` (d,) of the target, the
+    latter for the scale, for which else the sample's serves. The weights of `Fitted` sum to 1.
     """
     from scipy.optimize import brentq
 
@@ -416,17 +404,9 @@ def joined(columns):
 def post_stratify(cells, totals, weight=None, *, strict=True, name="cells"):
     """Design weights scaled in each cell to the known total: N_h / n_h without design weights.
 
-    Parameters
-    ----------
-    cells : int array, shape (n,)
-    totals : array, shape (H,)
-        Totals of the cells, or shares that sum to 1 (see `rake`).
-    weight : array, shape (n,), optional
-    strict : bool
-        Whether cells that the sample lacks are an error; else the others stand for them too, in
-        proportion.
-    name : str
-        Of the cells, for messages.
+    `cells` (n,) are numbers from 0, `totals` (H,) those of the cells, or shares that sum to 1 (see
+    `rake`). Cells that the sample lacks are an error if `strict`; else the others stand for them
+    too, in proportion. `name` is that of the cells in messages.
     """
     weight = checked_weights(weight, len(cells))
     (share,), total = shares_of([totals], [name], weight.sum())
@@ -447,20 +427,10 @@ def post_stratify(cells, totals, weight=None, *, strict=True, name="cells"):
 
 
 def trim_weights(weights, *, mean_ratio=None, quantile=None):
-    """Weights cut at a cap, the others scaled up so that the sum stays.
+    """Weights (n,) cut at a cap, the others scaled up so that the sum stays; they keep their ratios.
 
-    Parameters
-    ----------
-    weights : array, shape (n,)
-    mean_ratio : float, optional
-        The cap is so many times the mean weight, from 1 up.
-    quantile : float, optional
-        The cap is this quantile of the weights, in (0, 1), or the mean where that is more.
-
-    Returns
-    -------
-    numpy.ndarray, shape (n,)
-        None above the cap; those below keep their ratios.
+    The cap is `mean_ratio` (from 1 up) times the mean weight, or a `quantile` of the weights,
+    between 0 and 1, or the mean where that is more.
     """
     weights = checked_weights(weights, len(weights))
     if (mean_ratio is None) == (quantile is None):

@@ -60,19 +60,9 @@ def words_for(table, margins):
 def population_of(types, forms, features, reading, *, table, margins, columns, weight, method):
     """The rows of the reference sample, typed as the table was; None where there are margins.
 
-    Parameters
-    ----------
-    types, forms : dict
-        Of the table's columns; see `counterweight.datasets.own_table.typed_like`.
-    features : sequence of str
-        Columns that are features.
-    table, margins, columns, weight, method
-        Options of the weighting.
-
-    Returns
-    -------
-    pandas.DataFrame or None
-        The columns to go by, the weight, and all features where the file has them all.
+    They have the columns to go by, the weight, and all `features` where the file has them all.
+    `types` and `forms` are of the table's columns, as
+    `counterweight.datasets.own_table.typed_like` has them; the rest are options of the weighting.
     """
     if not table:
         return None
@@ -116,27 +106,13 @@ def to_target(
 ):
     """Labeled rows weighted to a reference sample, or to known margins.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Labeled rows, typed.
-    design : array (M,)
-        Their design weights; the new weights are as near to them as can be.
-    population : pandas.DataFrame or None
-        From `population_of`.
-    most : float, optional
-        Largest weight, in mean weights.
-    table, margins, columns, weight, method
-        See `OPTIONS` and `counterweight.weighting.sample.Sample.adjust`.
-    forms : dict, optional
-        How texts of columns were read, by column.
+    The `frame` has labeled rows, typed, `forms` say how texts of its columns were read. `design`
+    (M,) are their weights, to which the new ones are as near as can be; `population` is from
+    `population_of`, `most` the largest weight, in mean weights. For the rest see `OPTIONS` and
+    `counterweight.weighting.sample.Sample.adjust`.
 
-    Returns
-    -------
-    adjusted : counterweight.weighting.sample.Adjusted
-        With balance before and after.
-    raw : array (M,)
-        Weights before the cap, of mean 1.
+    Returns what is `Adjusted`, with the balance before and after, and the weights (M,) before the
+    cap, of mean 1.
     """
     name = free_name("weight of the design", frame.columns)
     if population is not None:

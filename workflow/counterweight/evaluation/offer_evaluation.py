@@ -81,7 +81,13 @@ class Repeat:
         if self.mixture is None or not self.curved or "component" not in self.truth:
             return None
         component = self.truth["component"].astype(int)
-        curves = np.zeros((len(self.mixture.weights), 2))
+        J = len(self.mixture.weights)
+        if component.min() < 0 or component.max() >= J:
+            raise CounterweightError(
+                f"The truth has a component {component.max()}, but the mixture that drew the rows "
+                f"has {J}, numbered from 0: prepare the data set anew."
+            )
+        curves = np.zeros((J, 2))
         for j in np.unique(component):
             first = int(np.argmax(component == j))
             curves[j] = self.truth["eta"][first], self.truth["k"][first]

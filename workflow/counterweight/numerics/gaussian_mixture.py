@@ -248,7 +248,7 @@ def fit_mixture(
         data = MixedRows(X, row_weights, layout, covariance, block, scale)
     rule = {"tol": tol, "max_iter": max_iter, "floor": reg_covar, "minimum_rows": minimum_rows}
     if start is not None:
-        first, part = data.inward(start, reg_covar), data
+        first, part = data.inward(_fitting(start, layout, d), reg_covar), data
     else:
         first, part = _starts(data, n, n_components, responsibilities, n_init, rng, screen)
         first = data.maximisation(first, None, None, reg_covar)
@@ -258,12 +258,27 @@ def fit_mixture(
     return _mixture(data, climb, int(np.argmax(climb.last)), climb.last, climb.iterations)
 
 
+def _fitting(start, layout, d):
+    """A mixture to start from, if it has the features and categories of the rows."""
+    if start.layout != layout:
+        raise CounterweightError(
+            "The mixture to start from has other categories than the rows: give it the same."
+        )
+    if layout is None and np.shape(start.means)[1] != d:
+        raise CounterweightError(
+            f"The mixture to start from has {np.shape(start.means)[1]} features, the rows {d}."
+        )
+    return start
+
+
 def _starts(data, n, k, responsibilities, n_init, rng, screen):
     """Moments of responsibilities that are given, or else random, and the rows that they are of.
 
     Few runs of many end at the best optimum. On a sample, drawn by weight, more random ones cost
     less, so large tables are searched there.
     """
+    if responsibilities is None and rng is None:
+        raise CounterweightError("A random start needs a random generator: give rng.")
     if responsibilities is None:
         weights = data.features.row_weights
         sample = max(SAMPLE_ROWS, SAMPLE_ROWS_A_NUMBER * k * data.features.width)
@@ -524,6 +539,14 @@ def fit_class_mixtures(
         base = None
     elif base is None:
         base = fit_mixture(X, components, sample_weight=row_weights, **options)
+    elif len(base.means) != components or (base.layout, base.means.shape[1]) != (
+        layout,
+        X.shape[1] if layout is None else len(layout.numbers),
+    ):
+        raise CounterweightError(
+            f"The mixture to start from has the shape {base.means.shape}, "
+            f"not {(components, X.shape[1])}."
+        )
     classes = []
     for label, rows in enumerate(members):
         weight = row_weights[rows]

@@ -427,7 +427,7 @@ def post_stratify(cells, totals, weight=None, *, strict=True, name="cells"):
 
 
 def trim_weights(weights, *, mean_ratio=None, quantile=None):
-    """Weights (n,) cut at a cap, the others scaled up so that the sum stays; they keep their ratios.
+    """Weights (n,) cut at a cap, the others scaled up: the sum stays, and so do their ratios.
 
     The cap is `mean_ratio` (from 1 up) times the mean weight, or a `quantile` of the weights,
     between 0 and 1, or the mean where that is more.

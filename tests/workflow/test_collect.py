@@ -56,6 +56,31 @@ def with_one_key(copy):
     key.chmod(0o600)
 
 
+def test_the_demo_plans_labels_draws_what_to_expect_and_answers_by_those_that_came_back(copied):
+    copy, folder = copied(), ROOT / "workflow/overlays/demo"
+    table, _, truth = tables.lender(np.random.default_rng(8), 900, 0.8)
+    text = dict.fromkeys(("customer", "default"), "string")
+    labels, known = pd.read_csv(folder / "labels.csv", dtype=text), truth.astype("string")
+    shown = pd.read_csv(folder / "refused.csv")
+    expected = table.assign(default=table["default"].astype(float))
+    pd.testing.assert_frame_equal(shown, expected, check_dtype=False, rtol=1e-12)
+    came = labels.dropna(subset="default").merge(known, on="customer", suffixes=("", "_true"))
+    assert (came["default"] == came["default_true"]).all() and len(came) < len(labels)
+    only = ("--config", "only=[refused, bought]")
+    run = copy.run("--configfile", "workflow/overlays/demo.yaml", *only)
+    assert run.status == 0, run.output
+    copy.results /= "demo"
+    assert len(pd.read_csv(copy.results / "refused/collect.csv")) == len(labels)
+    assert (copy.results / "refused/figures/collect.svg").exists()
+    blank = table.loc[table["default"].isna(), "customer"]
+    rate = truth.set_index("customer")["default"].loc[blank].mean()
+    told = metrics(copy, "delivered", "bought")
+    assert told["labels_bought", "", ""] == len(came) and told["random_refuted", "", ""]
+    low, high = (told["target_rate", "unlabeled", end] for end in ("low", "high"))
+    assert low < rate < high and not low < told["target_rate", "unlabeled at random", ""] < high
+    assert copy.run("--configfile", "workflow/overlays/demo.yaml", *only).jobs == set()
+
+
 @pytest.fixture(scope="module")
 def bought(copied):
     """A plan, its labels, and the answer by them."""

@@ -86,7 +86,7 @@ def test_shipped_configs_are_valid(overlay):
         given = yaml.safe_load((ROOT / "workflow" / "overlays" / overlay).read_text())
         update_config(made, given)
     plan = config.resolve(with_listed_studies(made, given, ROOT / "workflow" / "studies"))
-    assert "adult_married" in plan["studies"]
+    assert {"adult_married", *given.get("only", ()), *given.get("tables", ())} <= {*plan["studies"]}
 
 
 def test_every_key_of_the_schema_is_described():

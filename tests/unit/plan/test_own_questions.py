@@ -64,6 +64,23 @@ def test_studies_that_stand_beside_tables_are_run_too():
         )
 
 
+def test_listed_studies_stand_beside_tables_where_they_are_named():
+    base = yaml.safe_load((STUDIES.parents[1] / "config.yaml").read_text())
+
+    def run(name="one", **keys):
+        given = {"tables": {name: dict(LENDER)}} | keys
+        return config.resolve(with_listed_studies(updated(base, given), given, STUDIES))["studies"]
+
+    changed = run(studies={"curved": {"repeats": 3}, "adult_kept": {}})
+    assert list(changed) == ["one", "curved", "adult_kept", "adult_married"]
+    assert changed["curved"]["repeats"] == 3
+    deng = run(studies_of=["deng_2023"])
+    assert "one" in deng and "bank_filter" in deng and "curved" not in deng
+    assert {*run(only=["one", "bank_filter"])} == {"one", "bank_filter"}
+    # The table is meant where a listed study is called alike.
+    assert run("churn", only=["churn"])["churn"]["task"] == "missing_outcomes"
+
+
 @pytest.mark.parametrize("table", ["t.csv", {"sql": "select * from t", "url": "sqlite:///b.db"}])
 @pytest.mark.parametrize(
     "asked",

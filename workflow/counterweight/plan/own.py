@@ -1,8 +1,8 @@
 """Tables of one's own: ten lines of config become a data set and a study.
 
 A config that is given with ``table``, or with several under ``tables`` by name, is about these
-tables and nothing else. What is said of the columns decides the task: each task names the
-keys that ask for it (``ROLES``) and makes the study (``own_study``).
+tables and the studies that it names beside them. What is said of the columns decides the task: each
+task names the keys that ask for it (``ROLES``) and makes the study (``own_study``).
 """
 
 import contextlib
@@ -42,8 +42,8 @@ def with_own_tables(config, given, beside=()):
     """A config whose own tables are data sets and studies; the same config where it has none.
 
     `given` is what was given on the command line alone. A table that is not there as its path says
-    is looked for in the folders `beside`, of the config files. Where tables are given, the config
-    has no studies but theirs.
+    is looked for in the folders `beside`, of the config files. The config has no studies but those
+    of its tables then.
     """
     if not {"table", "tables"} & config.keys():
         return config

@@ -103,22 +103,25 @@ def with_listed_studies(config, given, folder, beside=()):
     come before them where they are others, and change them key by key where they have the same
     name. Where what is given brings a study that neither a listed file nor ``config.yaml`` has, and
     says neither ``studies_of`` nor ``only``, then ``only`` names the studies that are given and
-    those that they are paired with. Beside tables of one's own stand no others than those that are
-    given.
+    those that they are paired with. Beside tables of one's own it does so whatever study is given;
+    a listed study that is called as a table is left out.
     """
+    files, tables = config.get("studies_of", []), []
+    named, chosen = given.get("studies") or {}, {"studies_of", "only"} & given.keys()
     config = with_own_tables(dict(config), given, beside)
-    beside_tables = given.get("studies") or {}
     if {"table", "tables"} & given.keys():
-        if not isinstance(beside_tables, Mapping):
-            return config | {"studies": beside_tables}  # the schema says what it has to be
-        config["studies"] = updated(config["studies"], beside_tables)
-        config["only"] = given.get("only") or list(config["studies"])
-        given = {}
+        if not isinstance(named, Mapping):
+            return config | {"studies": named}  # the schema says what it has to be
+        tables = list(config["studies"])
+        config["studies"] = updated(config["studies"], named)
+        config |= {"only": given.get("only") or []}
+        config |= {"studies_of": files} if chosen or named else {}
     entries = config.pop("studies_of", [])
     inline = config.get("studies", {})
     if not isinstance(inline, Mapping):
         return config  # not what the schema asks for, which says so
     listed, families = _listed_studies(entries, Path(folder))
+    listed = {name: study for name, study in listed.items() if name not in tables}
     if isinstance(config.get("families", {}), Mapping):
         config["families"] = updated(families, config.get("families", {}))
     # As Snakemake merges files: what is on top decides the order, too.
@@ -129,14 +132,15 @@ def with_listed_studies(config, given, folder, beside=()):
             "studies."
         )
     config["studies"] = studies
-    named = given.get("studies")
-    if isinstance(named, Mapping) and not {"studies_of", "only"} & given.keys():
+    if isinstance(named, Mapping) and not chosen:
         # A study that config.yaml has too would have keys besides the given ones.
         own = [name for name in named if name not in listed and inline[name] == named[name]]
-        if own:
-            parts = [studies[name] for name in named if isinstance(studies[name], Mapping)]
-            wanted = [*named, *(part.get("paired_with") for part in parts)]
+        if own or tables:
+            wanted = [*tables, *named]
+            parts = [studies[name] for name in wanted if isinstance(studies[name], Mapping)]
+            wanted += [part.get("paired_with") for part in parts]
             config["only"] = [name for name in studies if name in wanted]
+            config["studies"] = {n: s for n, s in studies.items() if not tables or n in wanted}
     return config
 
 

@@ -3,17 +3,19 @@
 import inspect
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 from counterweight.delivery.final_classifiers import fit_method
 from counterweight.errors import CounterweightError
-from counterweight.models import training
+from counterweight.models import boosting, training
 from counterweight.models.classifier import BinaryClassifier
 from counterweight.models.subsampling.subsampled import SubsampledClassifier
 from counterweight.models.training import setting_name, settings, train_repeat
 from counterweight.tables.parquet import blocks
 from counterweight.tables.study_data import StudyData
+from delivering import Own, people
 
 ROWS = 400
 #: Files of a training job, by role.
@@ -265,6 +267,27 @@ def test_settings_are_compared_on_so_many_rows_at_most(monkeypatch):
     ones = y[290:].sum()
     assert losses[("size", 0.5),] == pytest.approx(10 * np.log(2))
     assert losses[("size", 0.1),] == pytest.approx(-ones * np.log(0.1) - (10 - ones) * np.log(0.9))
+
+
+def test_folds_that_decided_between_settings_are_not_fitted_again(tmp_path, few_trees, monkeypatch):
+    chosen = dict.fromkeys(("max_iter", "max_leaf_nodes"))
+    boosted = {"models": [{"model": "gradient_boosting"} | chosen]}
+    own = Own(tmp_path, people(150, 4), {"id": "who", "outcome": "y", "study": boosted})
+    own.run("label")
+    grown, fit_trees, tried = [], boosting.fit_trees, training._tried
+    told = {"side_effect": lambda *a, **k: grown.append(1) or fit_trees(*a, **k)}
+    monkeypatch.setattr(boosting, "fit_trees", Mock(**told))
+    (method,) = own.study["methods"]
+
+    def trained():
+        grown.clear()
+        made = own.run("train", method)
+        return [made[role].read_bytes() for role in KEPT], len(grown)
+
+    kept, few = trained()
+    monkeypatch.setattr(training, "_tried", lambda *told: tried(*told[:-1]))
+    anew, more = trained()
+    assert kept == anew and more == few + training.CHOSEN_IN
 
 
 def test_as_many_folds_decide_between_settings_as_ask_enough_rows(monkeypatch):

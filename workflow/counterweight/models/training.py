@@ -88,7 +88,8 @@ def cross_fitted(job, data):
     fold. Options that are null, and of which the model has ``choices``, are chosen: those with the
     least loss in the folds that decide (`_deciding`), weighted as the fits are, which all fits then
     have. A model of which a shorter fit is the beginning of a longer one (``PATH``) is
-    fitted once for all lengths. A model that is ``settled`` by the labeled rows is so for all fits.
+    fitted once for all lengths, and not again in the folds that decided. A model that is
+    ``settled`` by the labeled rows is so for all fits.
     """
     given = job.given
     streams = {"seed": given["seed"], "study": given["stream"]}
@@ -102,23 +103,27 @@ def cross_fitted(job, data):
         told = seen_rows(component, data.taken_by(component), 0, target)[:3]
         method["options"] |= component(**method["options"]).settled(*told)
         del told
-    tried = choices_of(component, method["options"], int(data.labeled.sum()))
+    tried, fits = choices_of(component, method["options"], int(data.labeled.sum())), {}
     if tried:
-        losses = {}
+        losses, path = {}, getattr(component, "PATH", None)
         deciding = _deciding(data, repeats)
         most = ASKED_ROWS // len(deciding)
         for repeat in deciding:
             told = data, repeat, target, tried, streams, most
-            for setting, loss in _tried(component, method, *told):
+            for setting, loss in _tried(component, method, *told, fits):
                 losses[setting] = losses.get(setting, 0.0) + loss
-        best = min(losses, key=losses.get)
-        method["options"] |= dict(best)
+        best = dict(min(losses, key=losses.get))
+        method["options"] |= best
+        own = {name: value for name, value in best.items() if name != path}
+        own = {repeat: fits.get((repeat, *own.items())) for repeat in deciding}
+        fits = {one: fit.shortened(method["options"][path]) for one, fit in own.items() if fit}
     chosen = {k: v for k, v in method["options"].items() if v != given["method"]["options"].get(k)}
     if chosen:
         job.log.info("chosen: %s", setting_name(chosen))
 
     def one(repeat):
-        fitted, predictions = train_repeat(data, method, repeat, given["targets"], **streams)
+        told = given["targets"], fits.pop(repeat, None)
+        fitted, predictions = train_repeat(data, method, repeat, *told, **streams)
         kept = [model_table(arrays, repeat, whose) for whose, arrays in fitted]
         return kept if repeat == 0 else [], predictions
 
@@ -154,14 +159,17 @@ def choices_of(component, options, rows):
     }
 
 
-def _tried(component, method, data, repeat, target, tried, streams, most):
+def _tried(component, method, data, repeat, target, tried, streams, most, fits=None):
     """Each setting (pairs of option and value) with its summed weighted loss in a repeat's fold.
 
-    Where more than `ASKED_ROWS` rows could be learned from, `most` rows of the fold are asked.
+    Where more than `ASKED_ROWS` rows could be learned from, `most` rows of the fold are asked;
+    else `fits` gets what was fitted, by repeat and setting: the longest along a ``PATH``.
     """
     data = data.taken_by(component)
     X, y, weight, told = seen_rows(component, data, repeat, target)
     test, of_test = data.test(repeat, target), data.tested_weights(repeat)
+    path = getattr(component, "PATH", None)
+    kept = None not in (path, fits) and len(X) <= ASKED_ROWS
     if len(X) > ASKED_ROWS:
         X, y, weight = (None if v is None else v[:ASKED_ROWS] for v in (X, y, weight))
         some = data.in_order(test)[:most]
@@ -170,7 +178,10 @@ def _tried(component, method, data, repeat, target, tried, streams, most):
 
     def fitted(options):
         rng = generator(streams["seed"], streams["study"], repeat, f"choose {method['model']}")
-        return component(**options).fit(X, y, weight, rng=rng, **told)
+        model = component(**options).fit(X, y, weight, rng=rng, **told)
+        if kept:
+            fits[repeat, *((name, options[name]) for name in tried if name != path)] = model
+        return model
 
     for own, p in held_out_answers(
         component, method["options"], tried, fitted, data.X[test], target
@@ -217,6 +228,7 @@ def train_repeat(
     method,
     repeat,
     targets,
+    fit=None,
     *,
     seed,
     study,
@@ -227,11 +239,12 @@ def train_repeat(
 ):
     """Fit and predict one repeat of one method (``model``, ``options``, ``sweep`` or None).
 
-    `study` is the name that the random streams go by, `starts` fitted models that this one begins
-    from: arrays by name, repeat and target. Models of named data sets are measured by the rates
-    `measures` on their training rows, and held to `promises` (``texts`` and ``numbers``). `same`
-    are `_Answers` of a method whose fits are those of this one. Gives by target the arrays for
-    ``tables.model_table``, those of a sweep by name and setting, and tables of predictions.
+    `fit` is the model where it is fitted already. `study` is the name that the random streams go
+    by, `starts` fitted models that this one begins from: arrays by name, repeat and target. Models
+    of named data sets are measured by the rates `measures` on their training rows, and held to
+    `promises` (``texts`` and ``numbers``). `same` are `_Answers` of a method whose fits are those
+    of this one. Gives by target the arrays for ``tables.model_table``, those of a sweep by name and
+    setting, and tables of predictions.
     """
     component = load("model", method["model"])
     component = sibling(component, not data.numbers, data.amounts)
@@ -252,7 +265,8 @@ def train_repeat(
             variants = _shifted(component, method, data, repeat, begun, earlier)
         else:
             told = seed, study, earlier, same or {}
-            variants = _trained(component, method, data, repeat, target, *told)
+            variants = [("", fit)] if fit and not method["sweep"] else None
+            variants = variants or _trained(component, method, data, repeat, target, *told)
         test = data.test(repeat, target)
         selected = data.labels[repeat]["selected"][data.tested(repeat, target)]
         arrays = {}

@@ -213,7 +213,10 @@ def noted(path):
     name = base64.urlsafe_b64encode(path.encode()).decode()
     *dirs, last = (name[at : at + 254] for at in range(0, len(name), 254))
     notes = ("metadata", "incomplete")
-    return any(Path(".snakemake", one, *(f"@{d}" for d in dirs), last).exists() for one in notes)
+    return any(
+        Path(".snakemake", one, *(f"@{d}" for d in dirs), last).exists()
+        for one in notes
+    )
 
 
 def of_unknown_origin():
@@ -225,7 +228,11 @@ def of_unknown_origin():
 
 
 if workflow.is_main_process and (unknown := [*of_unknown_origin()]):
-    which = "The files" if len(unknown) == len(STUDIES) else f"Those of {listed_words(unknown)}"
+    which = (
+        "The files"
+        if len(unknown) == len(STUDIES)
+        else f"Those of {listed_words(unknown)}"
+    )
     print(
         f"{which} in {RESULTS} came without the folder .snakemake, which says what each was "
         "made from. They are taken as they are, or made anew where they are older than what "

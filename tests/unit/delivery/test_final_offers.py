@@ -11,6 +11,7 @@ from counterweight.delivery.final_offers import (
     _held_out_losses,
     _levels,
     _rests_on,
+    _shown,
     chosen_method,
     drawn_offers,
 )
@@ -285,3 +286,26 @@ def test_a_table_gets_offers_with_what_they_earn(tmp_path):
         assert measured["uniform_revenue", level] == pytest.approx(
             float(level) * everybody.mean(), rel=1e-4
         )
+
+
+@pytest.mark.parametrize("instead", [0.0, 1.0])
+def test_a_notebook_begins_with_the_number_that_leads_the_page(instead):
+    made = {("expected_revenue", None): 7.3, ("single_instead", None): instead}
+    for part, right in (("best", 7.8), ("single", 7.6)):
+        made |= {("drawn_doubly_robust", part): right, ("drawn_snips", part): right - 0.1}
+    records = [
+        {"metric": f"{name}{end}", "part": part, "value": value + step}
+        for (name, part), value in made.items()
+        for end, step in (("", 0.0), ("_low", -1.0), ("_high", 1.0))
+    ]
+    told = _shown(records, {})
+    first, *rest = told.items()
+    right = 7.6 if instead else 7.8
+    assert first[0].endswith("put right by answers") and first[1] == [
+        False,
+        right,
+        right - 1.0,
+        right + 1.0,
+    ]
+    assert [one[1] for _, one in rest] == [7.3, right - 0.1]
+    assert len(_shown(records[:6], {})) == 1, "without answers at random the model's claim alone"

@@ -488,11 +488,13 @@ def _told_over(records, alike):
 
 def _shown(records, over):
     """What a notebook shows: what the best offers bring a person, by the model and by answers, and
-    how much more than others; see `_told_over`."""
+    how much more than others; see `_told_over`. The claim put right leads, as on the page."""
     known, told = {(one["metric"], one.get("part")): one["value"] for one in records}, {}
+    given = "single" if known.get(("single_instead", None)) else "best"
     for metric, part, by in (
+        ("drawn_doubly_robust", given, "by the model's claim put right by answers"),
         ("expected_revenue", None, "as the model expects"),
-        ("drawn_snips", "best", "by answers alone"),
+        ("drawn_snips", given, "by answers alone"),
     ):
         ends = [known.get((f"{metric}{end}", part), np.nan) for end in ("", "_low", "_high")]
         if np.isfinite(ends[0]):

@@ -21,7 +21,7 @@ from counterweight.labeling.column_report import (
     report_table,
     secrets_of,
 )
-from counterweight.labeling.columns import roles_by_column
+from counterweight.labeling.columns import look_at, roles_by_column
 from counterweight.labeling.encoding import TabularEncoder
 from counterweight.labeling.target_leakage import learnt
 from counterweight.reporting.study_page import Answer, StudyContext, StudyPage, study_page
@@ -541,6 +541,15 @@ def test_rows_that_stand_twice_are_told(share, told):
     assert [text.split(" rows")[0] for text in said.values()] == [f"{told} of {len(frame)}"] * (
         told > 0
     )
+
+
+def test_what_copies_do_is_told_and_a_group_advised_where_it_counts():
+    for roles, group in (({}, True), ({"offer": "x"}, False), ({"balance": ["town"]}, False)):
+        _, said = copied_rows(doubled(), {"id": "who"} | roles)
+        (told,) = (look_at(column, text) for column, text in said.items())
+        assert told.startswith("Look at the rows, by the column ") and "judged by its copy" in told
+        assert ("naming as group" in told) == group
+    assert look_at("x", "it is odd") == "Look at the column x: it is odd."
 
 
 def test_a_copy_makes_no_honest_column_a_leak():

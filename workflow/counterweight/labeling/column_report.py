@@ -10,7 +10,14 @@ import numpy as np
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.column_statistics import level_counts, levels_kept
-from counterweight.labeling.columns import IN_COMMON, equal, ids_again, like_codes, roles_by_column
+from counterweight.labeling.columns import (
+    IN_COMMON,
+    equal,
+    ids_again,
+    like_codes,
+    look_at,
+    roles_by_column,
+)
 from counterweight.labeling.missing_outcomes import present
 from counterweight.labeling.outcome_rules import accepts
 from counterweight.labeling.outcome_rules import given as outcome_of
@@ -196,10 +203,13 @@ def copied_rows(frame, roles):
     if same.sum() < max(0.01 * len(frame), 10, 0.5 * len(tied)):
         return none
     again[tied] = rows.duplicated()
+    # Only where outcomes are missing a group is kept together.
+    alone = any(roles.get(role) for role in ("offer", *GROUPS, "scores", "keep_rate"))
+    group = "; where outcomes are blank, naming as group the column by which they belong does, too"
     return again, {
         finest: f"{same.sum()} of {len(frame)} rows {IN_COMMON}: if these are copies, leave out "
-        "all but one, or name as group the column by which they belong together, for an interval "
-        "takes each row for one of its own"
+        "all but one, for what is learned from a row is judged by its copy, and an interval takes "
+        f"each for one of its own{'' if alone else group}"
     }
 
 
@@ -538,7 +548,7 @@ def tell_columns(job):
     for fact in report:
         lost = fact.use == "left out" and fact.type == "text" and not fact.leak
         if fact.doubt and (fact.role in ASKED or fact.column in copies or lost):
-            job.log.warning("Look at the column %s: %s.", fact.column, fact.doubt)
+            job.log.warning("%s", look_at(fact.column, fact.doubt))
     columns = report_table(report)
     columns["form"] = [json.dumps(facts["forms"].get(fact.column, {})) for fact in report]
     write_table(job.output.columns, columns)

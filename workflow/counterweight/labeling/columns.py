@@ -454,6 +454,13 @@ class TornCodes:
 IN_COMMON = "have its value and that of every other column in common with another row"
 
 
+def look_at(column, doubt):
+    """A sentence on what is odd about a column, or about rows that look like copies by it."""
+    copied = IN_COMMON in doubt
+    what = "Look at the rows, by the column" if copied else "Look at the column"
+    return f"{what} {column}: {doubt}."
+
+
 def in_common(columns):
     """Whether rows look like copies of others, by a column report as it was read back."""
     return any(IN_COMMON in (doubt or "") for doubt in columns.get("doubt", ()))

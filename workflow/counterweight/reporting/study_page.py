@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from pandas.api import types
 
-from counterweight.labeling.columns import ids_again
+from counterweight.labeling.columns import ids_again, look_at
 from counterweight.reporting import blocks
 from counterweight.reporting.blocks import Cell, Head, Link, Row, Sentence, Table
 from counterweight.reporting.numbers import Estimate
@@ -664,7 +664,7 @@ def column_doubts(numbers):
     said = [*leaks_in_words(report)]
     kept = (fact for fact in report if not (fact["leak"] and fact["use"] == "left out"))
     doubts = [fact for fact in kept if fact.get("doubt")]
-    said += [f"Look at the column {fact['column']}: {fact['doubt']}." for fact in doubts[:MOST]]
+    said += [look_at(fact["column"], fact["doubt"]) for fact in doubts[:MOST]]
     said += _ids_shared(numbers)
     if len(doubts) > MOST:
         more = len(doubts) - MOST

@@ -89,3 +89,14 @@ def test_numbers_of_groups_that_are_written_as_text_are_read_and_words_are_refus
         _typed(frame, {"age": "number"}, 10)
     with pytest.raises(CounterweightError, match="has no column 'sex'"):
         _typed(frame, {"sex": "text"}, 0)
+
+
+def test_groups_that_new_rows_do_not_tell_are_counted_as_none(saved):
+    model, _ = saved
+    groups = {"north": {"column": "region", "value": "north"}}
+    groups |= {"old": {"column": "age", "at_least": 60}}
+    model.facts["promised"] = {"groups": groups}
+    made = {"decision": np.array([True, False, True])}
+    frame = pd.DataFrame({"region": ["north", "NORTH", "north"]})
+    assert model._by_group(frame, made) == {"north": (2, 2), "old": (0, 0)}
+    assert model._by_group(pd.DataFrame({"x": [1, 2, 3]}), made) == {}

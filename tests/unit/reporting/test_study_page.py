@@ -255,7 +255,9 @@ def test_estimates_of_new_rows_are_summed_up_in_their_unit():
     assert told == "Of 101 new rows 50 (49.5 %) get a yes. They stand in new_scores.csv."
     table.attrs["groups"] = {"women": [40, 10], "men": [50, 40], "others": [0, 0]}
     (told,) = page.told_new({"new_scores": table}, promised)
-    assert "get a yes: 25.0 % of women (40) and 80.0 % of men (50). They" in told
+    assert (
+        "25.0 % of women (40), 80.0 % of men (50) and no row is known to be of others. They" in told
+    )
     assert [*page.told_new({"new_scores": table.iloc[:0], "new_else": table}, {})] == []
 
 

@@ -177,10 +177,15 @@ class SavedClassifier(SavedPredictor):
         return {"estimate": estimate, "decision": decision}, self.sums(X)
 
     def _by_group(self, frame, made):
+        promised = self.facts.get("promised", {}).get("groups", {})
+        there = {name: {*columns_in({name: promised[name]})} <= {*frame} for name in promised}
+        # Where some are told, nobody may take these for all.
         groups = {
             name: condition_mask(frame, condition, f"the group {name}")
-            for name, condition in self.facts.get("promised", {}).get("groups", {}).items()
-            if {*columns_in({name: condition})} <= {*frame.columns}
+            if there[name]
+            else np.zeros(len(frame), bool)
+            for name, condition in promised.items()
+            if any(there.values())
         }
         return {
             name: (int(mask.sum()), int(made["decision"][mask].sum()))

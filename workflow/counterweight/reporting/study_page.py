@@ -572,6 +572,8 @@ def _estimates(table):
 def _decided(table):
     yes, groups = table["decision"].astype(bool), table.attrs.get("groups", {})
     told = [f"{percent(own / n)} of {of} ({number(n, 0)})" for of, (n, own) in groups.items() if n]
+    none = [of for of, (n, _) in groups.items() if not n]
+    told += [f"no row is known to be of {listing(none)}"] * bool(none)
     shown = f"{number(yes.sum(), 0)} ({percent(yes.mean())}) get a yes{': ' * bool(told)}"
     return f"Of {number(len(table), 0)} new rows {shown}{listing(told)}"
 

@@ -74,6 +74,9 @@ def test_decisions_that_keep_promises_are_counted_and_captions_say_what_is_drawn
     drawing = draw("new_rows", with_files(tmp_path, methods=promised, **tables))
     assert drawing.title == "75.0 % of the new rows get a yes; of the table 25.0 %"
     assert drawing.points["value"].tolist() == [75, 25] and "decision is yes" in drawing.caption
+    tables["labels"] = {"row": [3, 1, 2, 0], "keep_rate": [0.25, 0.5, 0.5, 1.0]}
+    drawing = draw("new_rows", with_files(tmp_path, methods=promised, **tables))
+    assert drawing.title.endswith("of the table 11.1 %"), "one of 1 + 2 + 2 + 4 rows"
     plain = draw("new_rows", with_files(tmp_path, methods=[{"options": None}], **tables))
     assert plain.title.startswith("New rows: estimate 40.0 %") and plain.caption == ""
 

@@ -21,6 +21,7 @@ from counterweight.reporting.pages.promises_page import (
 )
 from counterweight.reporting.pages.rates_page import PAGE
 from counterweight.reporting.sheets import build
+from counterweight.reporting.wording import percent
 from counterweight.tables.parquet import metrics_table, write_table
 
 MEASURES = {
@@ -328,6 +329,29 @@ def test_decisions_that_are_nearly_one_answer_for_all_are_said_to_be_so(
     assert card.label.startswith("A yes by") and card.note == f"{yes} of 600 rows"
     said = f"says yes to {yes} of 600 rows, and is not shown to err less than a no to everybody"
     assert (said in found.sentence) == (weak and bool(keeps))
+    weights = {"row": np.arange(600), "keep_rate": np.where(np.arange(600) < yes, 1.0, 0.5)}
+    write_table(tmp_path / "labels.parquet", pd.DataFrame(weights))
+    card = PAGE.answer(numbers).cards[0]
+    assert card.value == percent(yes / (1200 - yes)) and ("each counted" in card.note) == (yes > 0)
+
+
+@pytest.mark.parametrize(("constant", "keeps", "said"), [(0.19, 1, 1), (0.21, 1, 0), (0.19, 0, 0)])
+def test_an_error_on_held_out_rows_that_a_rule_without_columns_has_leads(constant, keeps, said):
+    known = {
+        "cost": 0.15,
+        "constant": constant,
+        "free": 0.1,
+        "constant_keeps": keeps,
+        "behind": 0.0,
+    }
+    numbers, _ = delivered(**known, constant_chance=0.0, free_chance=0.0)
+    numbers.plan = numbers.plan | {"source": "own"}
+    told = PAGE.answer(numbers).sentence
+    assert told.startswith("Held-out rows do not show that the classifier") == bool(said)
+    splits = (
+        "parts of the table err in 20.1 % of them, and that in 19.0 % of all rows. The delivered"
+    )
+    assert (splits in told and "err in 15.0 % of its own rows" in told) == bool(said)
 
 
 @pytest.mark.parametrize("cost", [0.15, 0.26])

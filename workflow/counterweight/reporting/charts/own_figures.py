@@ -4,6 +4,7 @@ import numpy as np
 
 from counterweight.reporting import study_page
 from counterweight.reporting.charts import forms
+from counterweight.reporting.numbers import weights_of
 from counterweight.reporting.sheets import declared_sheet
 from counterweight.reporting.wording import capital, number, percent, places_for
 
@@ -45,7 +46,7 @@ def draw_new_rows(study):
             if stem == "accepted":
                 return _new_accepted(new, old)
             if study_page.decides(study.plan, new):
-                return _new_decided(new, old)
+                return _new_decided(new, old, weights_of(study.folder, len(old)))
             told, table = old[column], "the table's"
             if "cross_validated" in old:
                 # Known outcomes are no estimates: what models that did not see them said.
@@ -53,22 +54,9 @@ def draw_new_rows(study):
                 table = "the table's by models that had not seen the row"
             factor = 100 if stem == "scores" and study_page.is_share(new) else 1
             words += ", %" * (factor == 100)
-            told = factor * told, _stands_for(study, len(old))
+            told = factor * told, weights_of(study.folder, len(old))
             return _new_answers(factor * new[column], *told, words, name, table)
     return forms.blank("No new rows were answered.")
-
-
-def _stands_for(study, rows):
-    """How many rows each row of the table stands for: its weight, or one over its keep rate."""
-    if not (study.folder / "labels.parquet").exists():
-        return np.ones(rows)
-    labels = study.table("labels.parquet")
-    if "repeat" in labels:
-        labels = labels[labels["repeat"] == labels["repeat"].min()]
-    if len(labels) != rows:
-        return np.ones(rows)
-    weight = labels.get("weight", 1.0) / labels.get("keep_rate", 1.0)
-    return np.broadcast_to(np.asarray(weight, float), rows)
 
 
 def _new_answers(new, old, weight, words, name, table):
@@ -91,9 +79,13 @@ def _new_answers(new, old, weight, words, name, table):
     return canvas.drawing(title, f"Spread of the {name} among new rows and in the table")
 
 
-def _two_shares(new, old, column, words):
-    """Bars of the shares that a column is true for, new rows beside the table; and the shares."""
-    rates = [float(table[column].astype(bool).mean()) for table in (new, old)]
+def _two_shares(new, old, column, words, weight=None):
+    """Bars of the shares that a column is true for, new rows beside the table; and the shares.
+
+    `weight` (n,) says how many rows each one of the table stands for.
+    """
+    pairs = (new, None), (old, weight)
+    rates = [float(np.average(one[column].astype(bool), weights=by)) for one, by in pairs]
     canvas, panel = forms.one_panel(["new rows", "rows of the table"], f"{words}, %")
     shares = [100 * rate for rate in rates]
     panel.bars(words.lower(), range(2), shares, forms.ORDERED[1], 0.5, True)
@@ -112,8 +104,8 @@ def _new_accepted(new, old):
     return canvas.drawing(title, alt, caption)
 
 
-def _new_decided(new, old):
-    canvas, here, there = _two_shares(new, old, "decision", "Decided yes")
+def _new_decided(new, old, weight):
+    canvas, here, there = _two_shares(new, old, "decision", "Decided yes", weight)
     title = f"{here} of the new rows get a yes; of the table {there}"
     caption = "The share of rows whose decision is yes, in scores.csv and in new_scores.csv."
     return canvas.drawing(title, "Share that gets a yes of new rows and of the table", caption)

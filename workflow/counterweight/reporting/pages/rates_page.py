@@ -4,10 +4,12 @@ import functools
 import math
 from dataclasses import replace
 
+import numpy as np
+
 from counterweight.evaluation.rates import AT_EQUAL, CASES, RULES, equal_setting
 from counterweight.numerics.rates.values import Constant
 from counterweight.reporting import blocks
-from counterweight.reporting.numbers import Estimate
+from counterweight.reporting.numbers import Estimate, weights_of
 from counterweight.reporting.pages.promises_page import (
     PROMISES,
     SWEPT,
@@ -107,7 +109,8 @@ def answer(numbers):
     own, weak = numbers.plan["source"] == "own", ""
     if own:
         weak, said_yes = _who_gets_a_yes(numbers, main)
-        sentence, cards = f"{weak}{weak and ' '}{sentence}", [*said_yes, *cards]
+        said = [weak or _behind_in_splits(numbers, main), sentence]
+        sentence, cards = joined_words(said, " "), [*said_yes, *cards]
     if found is None:
         return Answer(sentence, more, cards)
     rest = (found.sentence, *found.more)
@@ -128,7 +131,8 @@ def answer(numbers):
 
 def _who_gets_a_yes(numbers, main):
     """A sentence and a card: how many get a yes, and where such decisions are not shown to err less
-    than one answer for all that keeps the promises, too; "" else.
+    than one answer for all that keeps the promises, too; "" else. A row counts as many as it
+    stands for.
 
     By chance as many of the rows that are decided otherwise would be right as wrong (McNemar 1947,
     with the correction for whole numbers).
@@ -139,13 +143,14 @@ def _who_gets_a_yes(numbers, main):
     decided = read_table(path, ["decision"])["decision"].astype(bool)
     yes, size = int(decided.sum()), len(decided)
     told = f"{number(yes, 0)} of {count(size, 'row')}"
-    cards = [blocks.Card("A yes by the delivered decisions", percent(yes / size), note=told)]
-    cost, other, chance, keeps, judges, behind = (
-        numbers.get("delivered", f"fit_{name}").mean
-        for name in ("cost", "constant", "constant_chance", "constant_keeps", "judges", "behind")
+    share = float(np.average(decided, weights=weights_of(numbers.folder, size)))
+    told += ", each counted as the rows that it stands for" * (
+        percent(share) != percent(yes / size)
     )
+    cards = [blocks.Card("A yes by the delivered decisions", percent(share), note=told)]
+    cost, other, chance, keeps, judges, behind = _beside_constant(numbers)
     rows = judges if judges > 0 else size
-    otherwise = rows * abs(yes / size - chance)
+    otherwise = rows * abs(share - chance)
     shown = rows * (other - cost) - 1 > CHANCE * math.sqrt(otherwise)
     if behind or shown or not (keeps and chance in (0, 1)) or costed(numbers, main) != "error":
         return "", cards
@@ -158,6 +163,29 @@ def _who_gets_a_yes(numbers, main):
         f"{rule}, which keeps all promises, too: {percent(cost)} of the rows {seen} against "
         f"{percent(other)}."
     ), cards
+
+
+def _behind_in_splits(numbers, main):
+    """A sentence where held-out rows show no less error than a rule without columns; "" else.
+
+    They judge fits to parts of the rows, and not the one that is given away.
+    """
+    cost, other, chance, keeps, judges, behind = _beside_constant(numbers)
+    error = numbers.get(main, RULES[0], measure="error").mean
+    if judges > 0 or behind or costed(numbers, main) != "error" or not (keeps and error >= other):
+        return ""
+    return (
+        f"Held-out rows do not show that {inline(numbers, main)} is better than "
+        f"{Constant(chance, other, True).words}, which keeps all promises, too: fits to parts of "
+        f"the table err in {percent(error)} of them, and that in {percent(other)} of all rows. "
+        f"The delivered decisions, of a fit to all, err in {percent(cost)} of its own rows."
+    )
+
+
+def _beside_constant(numbers):
+    """What is known of the delivered decisions beside the best rule that uses no columns."""
+    names = ("cost", "constant", "constant_chance", "constant_keeps", "judges", "behind")
+    return [numbers.get("delivered", f"fit_{name}").mean for name in names]
 
 
 def _whole_answer(numbers):

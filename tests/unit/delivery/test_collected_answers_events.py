@@ -322,6 +322,8 @@ def test_what_is_expected_of_near_certain_predictions_is_within_what_may_come(tm
         reached.append((told.high - told.low) / 2)
     assert own["low"] < np.median(reached) < own["high"]
     assert own["plan"] == pytest.approx(np.mean(reached), rel=0.35)
+    # Nothing is further from what it is told to be than half of all there is.
+    assert rows.curves(8)[["plan", "wrong", "plain", "low", "high"]].max().max() <= 0.5
 
 
 def test_a_reward_moves_the_ratio_of_the_highest_as_its_derivative():

@@ -119,6 +119,25 @@ def test_what_is_expected_of_numbers_with_a_long_tail_is_near_what_labels_reach(
     assert PlannedRows.of(f, band, False, None, collect).half(chance) < 0.4 * np.median(reached)
 
 
+def test_a_rare_share_has_as_many_labels_as_its_half_width_takes():
+    """36 were asked for ±20 points at 5 %, which ten reach, and an end of 100 points was told."""
+    rng, collect = np.random.default_rng(4), DEFAULTS | {"half_width": 0.2}
+    f = rng.beta(5, 85, 900)
+    rows = PlannedRows.of(f, CalibrationBand("binary"), True, None, collect)
+    budget, reached = rows.enough(0.2), []
+    chance = rows.chances(budget)
+    for _ in range(100):
+        y, mask = (rng.random(len(f)) < f) * 1.0, rng.random(len(f)) < chance
+        if mask.sum() > 1:
+            found = collected_mean(y, chance, mask, f, binary=True)
+            reached.append((found.high - found.low) / 2)
+    assert rows.half(chance) <= 0.2 < rows.half(rows.chances(budget - 1))
+    assert rows.half(chance) == pytest.approx(np.median(reached), rel=0.15)
+    told = rows.curves(budget).dropna()  # of three labels nothing is told
+    assert (told["low"] <= told["plan"]).all() and (told["plan"] <= told["high"]).all()
+    assert told[["wrong", "plain", "high"]].max().max() < 0.5
+
+
 def test_it_is_the_plan_that_the_workflow_makes_with_the_same_key(tmp_path):
     frame = people(300, 5)
     own, files = delivered(tmp_path, frame, collect={"budget": 30})

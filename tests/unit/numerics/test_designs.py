@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
+from counterweight.evaluation.collected import collected_mean
 from counterweight.numerics.coins import canonical_ids, person_uniforms
 from counterweight.numerics.designs import (
     budget_for,
@@ -18,6 +19,8 @@ from counterweight.numerics.designs import (
     stopped_chances,
     systematic,
 )
+from counterweight.numerics.linear import expit
+from scipy.optimize import brentq
 
 
 def spreads(n=500, seed=3):
@@ -274,3 +277,42 @@ def test_the_budget_for_a_width_is_the_least_that_keeps_it():
     # A spread that is wrong costs width, and the curve says it.
     flat = np.full(3000, np.sqrt(np.mean(spread**2)))
     assert half_widths(spread, [200], truth=flat)[0] > half_widths(flat, [200])[0]
+
+
+def rare_rows(rate, steep, rows=900):
+    """Chances of 1 with a mean, which log odds of the given spread are spread about."""
+    odds = steep * np.random.default_rng(0).normal(size=rows)
+    shift = brentq(lambda one: expit(odds + one).mean() - rate, -40, 40)
+    return expit(odds + shift)
+
+
+@pytest.mark.parametrize("rate, steep", [(0.005, 1.0), (0.03, 0.4), (0.055, 1.5), (0.5, 12.0)])
+@pytest.mark.parametrize("budget", [12, 25, 50, 150])
+def test_what_is_expected_of_a_rare_share_is_near_what_labels_reach(rate, steep, budget):
+    """A simple sample of 19 at 5 % was told 61 points (counts give 13), one of 25 at 3 % 43."""
+    f, generator, reached = rare_rows(rate, steep), np.random.default_rng(budget), []
+    chances = inclusion_chances(np.sqrt(f * (1 - f)), budget)
+    for _ in range(60):
+        y, mask = (generator.random(len(f)) < f) * 1.0, generator.random(len(f)) < chances
+        found = collected_mean(y, chances, mask, f, binary=True)
+        reached.append((found.high - found.low) / 2)
+    assert 0.75 < expected_half_width(chances, np.sqrt(f * (1 - f))) / np.mean(reached) < 1.25
+
+
+@pytest.mark.parametrize("rate, steep", [(0.005, 1.0), (0.03, 0.4), (0.055, 5.0), (0.5, 1.5)])
+def test_more_labels_of_a_share_are_never_expected_to_tell_less(rate, steep):
+    f = rare_rows(rate, steep)
+    spread, budgets = np.sqrt(f * (1 - f)), range(4, 300)
+    plain = np.full(len(f), np.sqrt(rate * (1 - rate)))
+    for truth, floor, parameters in ((spread, None, 2), (plain, None, 2), (plain, 1.0, 0)):
+        told = {"truth": truth, "floor": floor, "parameters": parameters}
+        curve = half_widths(spread, budgets, **told)
+        assert curve.max() < 0.5 and (np.diff(curve) <= 1e-9).all()
+
+
+def test_no_more_of_a_share_is_open_than_its_other_rows():
+    """With 93 % of the labels a share is open by the rest; that of later rows is so altogether."""
+    chances, spread = np.full(40, 0.95), np.full(40, 0.5)
+    chances[0] = 1e-3
+    assert expected_half_width(chances, spread) == pytest.approx((1 - chances.mean()) / 2)
+    assert expected_half_width(chances, spread, beyond=True) == 0.5

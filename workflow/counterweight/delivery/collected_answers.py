@@ -523,7 +523,8 @@ class PlannedEvents(PlannedRows):
         """As `PlannedRows.spans`: of rewards whose odds are others than those foretold."""
         first = self.wanted[0]
         told = {"moved": lambda own: self.moved(own, [first])[first][0], "points": 7}
-        return spans_of(chances, self.estimate, level=self.level, beyond=True, **told)
+        made = spans_of(chances, self.estimate, level=self.level, beyond=True, **told)
+        return np.minimum(made, 0.5) if self.points else made
 
     def each(self, chance):
         """Records of the half-width to expect of every measure of every predictions."""

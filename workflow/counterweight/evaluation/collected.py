@@ -19,6 +19,7 @@ from counterweight.evaluation.metrics import metric_of
 from counterweight.numerics.checks import as_marks
 from counterweight.numerics.designs import fixed_parts
 from counterweight.numerics.estimate import (
+    COUNTED,
     UNBOUNDED,
     Estimate,
     mean_interval,
@@ -35,8 +36,6 @@ HOW = ("calibrated", "difference", "ppi", "horvitz_thompson", "hajek")
 NEAREST = 1e-6
 #: Labels for which the variance that a model expects counts beside that of a group's own labels.
 EXPECTED = 20
-#: Labels of a class below which its share may have the interval of so many counts.
-RARE = 20
 #: The same of a metric.
 FEW = 10
 #: What the slope of a calibration is held to 1 by: as much as one label says.
@@ -634,7 +633,7 @@ def _told(told, value, influence, level, mine=None, bounds=None, centred=True, v
     low, high = mean_interval(value, error, *known, kurtosis=shape.kurtosis, scale="plain")
     if error == 0 and (pi == 1).all():
         low = high = value
-    elif told.binary and error > 0 and min(ones, len(c) - ones) < RARE:
+    elif told.binary and error > 0 and min(ones, len(c) - ones) < COUNTED:
         ends = (low, high), share_interval(value, error, len(c), level)
         low, high = min(ends, key=np.ptp)
     least, most = (-np.inf if bounds[0] is None else bounds[0]), bounds[1]

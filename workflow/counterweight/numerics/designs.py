@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from counterweight.errors import CounterweightError
 from counterweight.numerics.checks import as_numbers
 from counterweight.numerics.coins import canonical_ids, person_uniforms
-from counterweight.numerics.estimate import freedom_of
+from counterweight.numerics.estimate import COUNTED, freedom_of, share_interval
 from counterweight.numerics.ranking import TAILS
 
 #: Ways to draw: each row by its own coin, or a number of rows that is fixed (up to one).
@@ -32,6 +32,9 @@ INSURED = 1.03
 RARE = 0.6931
 #: Labels that a model with a constant and a slope uses up where it is fitted to those bought.
 PARAMETERS = 2
+#: Expected surprises at which an interval is half way from that of so many counts to the plain one.
+#: Of shares of 0.5 to 50 % 196 of 198 simulated means of those reached are then met within 15 %.
+SURPRISES = 3
 
 
 class Drawn(NamedTuple):
@@ -296,7 +299,8 @@ def expected_half_width(
     parameters that are fitted to them paid by m / (m - parameters), and t with the degrees of
     freedom by the kurtosis that the answer will have. That is of labels as they mostly come: the
     largest contributions, of which more likely than not none is drawn, are left out of it, or a
-    surprise that hardly ever comes would make each interval as wide as if it had.
+    surprise that hardly ever comes would make each interval as wide as if it had; and m labels show
+    none above m. Of a share with few surprises it goes by their count, as the answer's does.
 
     Parameters
     ----------
@@ -344,8 +348,36 @@ def expected_half_width(
         count = np.outer(np.diff(TAILS), chances).ravel()
         second = np.outer(tails, each * square).ravel()
         fourth = second**2
-    quantile = float(stdtrit(freedom_of(_kurtosis(count, second, fourth), rows), 0.5 + level / 2))
-    return quantile * np.sqrt(variance * rows / (rows - parameters)) / total
+    kurtosis = min(_kurtosis(count, second, fourth), rows)
+    error = np.sqrt(variance * rows / (rows - parameters))
+    half = float(stdtrit(freedom_of(kurtosis, rows), 0.5 + level / 2)) * error
+    if binary and moves is None:
+        left = np.sqrt(variance / float(square @ (1 / chances)))
+        half = _by_counts(half / len(chances), error / len(chances), chances, 1 - one, left, level)
+        # What no label says cannot be more than all of the other rows.
+        most = 0.5 if beyond else (1 - rows / len(chances)) / 2
+        half = min(half, most) * len(chances)
+    return half / total
+
+
+def _by_counts(half, error, chances, surprise, left, level):
+    """Half-width of a share by `half` of the plain interval and that of so many counts.
+
+    `surprise` (n,) are chances of the less likely outcome of each row, `left` is which part of the
+    error that labels have is left where some rows are asked for certain.
+    """
+    from scipy.special import pdtr
+
+    rows, expected = float(chances.sum()), float(chances @ surprise)
+    counted = np.ptp(share_interval(float(surprise.mean()), error, rows, level)) / 2
+    if expected < RARE:
+        return counted  # most likely all labels are alike
+    # As far as fewer come than intervals of counts are told of.
+    few, least = pdtr(COUNTED - 1, expected), min(half, counted)
+    # The plain interval of very few is too narrow, and of none it is not told.
+    none = np.exp(-expected)
+    shared = none + (1 - none) * left * SURPRISES / (expected + SURPRISES)
+    return half + few * (least - half + shared * (counted - least))
 
 
 def _kurtosis(count, second, fourth):

@@ -12,6 +12,8 @@ from counterweight.numerics.checks import as_numbers, checked_weights, group_sum
 LEAST_REPEATS = 3
 #: Times its distance from its only bound that a mean may lie below an end that is told.
 FARTHEST = 1000.0
+#: Labels of a class below which its share may have the interval of so many counts.
+COUNTED = 20
 #: Bounds of a quantity that may be any number.
 UNBOUNDED = (None, None)
 

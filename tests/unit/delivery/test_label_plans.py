@@ -15,6 +15,7 @@ from counterweight.delivery.label_plans import (
 from counterweight.delivery.saved_scores import CalibrationBand
 from counterweight.errors import CounterweightError, in_brackets
 from counterweight.evaluation.collected import collected_mean
+from counterweight.evaluation.refutation import refuted
 from counterweight.labeling.sensitive import by_stratum
 from counterweight.numerics.coins import key_of_seed
 from counterweight.numerics.designs import draw, expected_half_width, inclusion_chances
@@ -283,6 +284,9 @@ def test_answers_go_by_group_and_tell_who_refused(study):
     assert sum(one.rows for one in by_group.values()) == 80
     found = answers.refuted(group)
     assert np.isfinite(found.delta) and set(found.groups) == {"odd", "even"}
+    # The model's own error is in it, of a class and of a number.
+    assert found.error > refuted(*answers.told()).error
+    assert saved.binary or found.low < found.delta < found.high
     if saved.binary:
         area = answers.metric("auc")
         assert area.low < area.value < area.high
@@ -313,6 +317,7 @@ def test_mistakes_end_in_one_sentence(study):
     plan = saved.collect(frame, 40, key=SEED)
     labels = filled(plan, truth)
     other = frame["who"][frame["y"].isna() & ~frame["who"].isin(labels["who"])].iloc[0]
+    aim, words_of_aim = {"for": "auc"}, "is of the mean" if saved.binary else "is of a class"
     for broken, words in (
         (lambda: saved.collect(frame, key=SEED), "give one of the two"),
         (lambda: saved.collect(frame, 40, half_width=0.1, key=SEED), "give one of the two"),
@@ -323,6 +328,10 @@ def test_mistakes_end_in_one_sentence(study):
         (lambda: saved.collect(frame, 40, floor=2, key=SEED), "floor is 2: .* and up to 1"),
         (lambda: saved.collect(frame, 40, batches=0, key=SEED), "batches is 0: give a whole"),
         (lambda: saved.collect(frame, 40, batches=1.5, key=SEED), "batches is 1.5: give a whole"),
+        (lambda: saved.collect(frame, 40, key=SEED, **{"for": "top"}), "for is top, .* of a log"),
+        (lambda: saved.collect(frame, 40, key=SEED, **{"for": "f1"}), "for is 'f1': choose mean"),
+        (lambda: saved.collect(frame, key=SEED, **aim, half_width=0.1), words_of_aim),
+        (lambda: saved.collect(frame, 40, key=SEED, **aim, by="who"), words_of_aim),
         (lambda: plan.with_labels("labels"), "give a data frame"),
         (lambda: saved.collect(frame, 40, key=SEED, price="x"), "collect has no 'price'"),
         (lambda: saved.collect(frame, 40, key=SEED, cost="x"), "no column 'x'"),

@@ -74,6 +74,34 @@ def test_the_shift_of_a_number_is_its_mean_residual():
     assert found.error == pytest.approx(left.std() / np.sqrt(250) * 250 / 249)
     assert found.slope == pytest.approx(np.polyfit(f[:250], y[:250], 1)[0])
     assert np.isnan(found.gamma) and found.refuted
+    ends = found.delta - 1.959964 * found.error, found.delta + 1.959964 * found.error
+    assert (found.low, found.high) == pytest.approx(ends)
+    # What known outcomes are off counts as 60 labels: here as much as these show, and four times.
+    same = refuted(y, np.full(500, 0.5), np.arange(500) < 250, f, spread=np.full(500, left.std()))
+    assert same.error == pytest.approx(found.error, rel=0.01)
+    wide = refuted(
+        y, np.full(500, 0.5), np.arange(500) < 250, f, spread=np.full(500, left.std()) * 2
+    )
+    assert wide.error == pytest.approx(found.error * np.sqrt(1 + 3 * 60 / 310), rel=0.01)
+
+
+@pytest.mark.parametrize("labels", [15, 60])
+def test_labels_of_a_long_tail_refute_no_more_often_than_they_should(labels):
+    """Few of them miss it, so that shift and error are too low: 0.18 and 0.12 were refuted."""
+    rng, found = np.random.default_rng(12), []
+    for _ in range(300):
+        f = np.exp(3 + 0.6 * rng.normal(size=1500))
+        y = f * np.exp(1.3 * rng.normal(size=1500) - 1.3**2 / 2)
+        seen, spread = np.arange(1500) < 800, f * np.sqrt(np.mean((y / f - 1)[:800] ** 2))
+        chances = inclusion_chances(spread[~seen], labels)
+        told = chances, rng.random(700) < chances, f[~seen]
+        known = {"seen": (y[seen], f[seen], np.full(800, 1 / 800)), "spread": spread[~seen]}
+        moved = refuted(y[~seen] + 2 * f[~seen], *told, **known)
+        found.append([refuted(y[~seen], *told, **known).refuted, moved.refuted])
+    at_random, shifted = np.mean(found, axis=0)
+    # Three standard errors of a share of 0.05 of 300.
+    assert at_random < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 300)
+    assert shifted > (0.95 if labels == 60 else 0.4)
 
 
 @pytest.mark.parametrize("binary", [True, False])

@@ -565,3 +565,20 @@ def highest(p, share):
     below = np.concatenate([[0.0], np.cumsum(count)])[:-1]
     first = np.flatnonzero(below <= (1 - share) * len(p) * (1 + 1e-12))[-1]
     return place >= first
+
+
+def costs_of(frame, column):
+    """What a label of each row costs."""
+    values = frame[column]
+    if not pd.api.types.is_numeric_dtype(values):
+        raise CounterweightError(
+            f"collect.cost names {column!r}, which holds text: give a column of numbers above 0."
+        )
+    cost = values.to_numpy(dtype=float, na_value=np.nan)
+    wrong = ~(np.isfinite(cost) & (cost > 0))
+    if wrong.any():
+        raise CounterweightError(
+            f"collect.cost names {column!r}, which is missing or not above 0 in {int(wrong.sum())} "
+            f"rows without an outcome (first: row {frame.index[np.argmax(wrong)]}): fill it in."
+        )
+    return cost

@@ -41,6 +41,7 @@ from counterweight.evaluation.refutation import refusal_bounds, refuted
 from counterweight.evaluation.scored_log import FEW_DRAWS, RATIO, counted_of
 from counterweight.labeling.sensitive import yes_or_no
 from counterweight.models.score_tilt import ScoreTilt, chance_of_outcome
+from counterweight.numerics.checks import check_aim
 from counterweight.numerics.coins import canonical_ids, own_key
 from counterweight.numerics.estimate import Estimate, share_interval
 from counterweight.numerics.ranking import moves_of_auc
@@ -72,7 +73,8 @@ class CollectedAnswers:
 
     def __init__(self, job, fit, frame, plan=None):
         given, self.data = job.given, fit.data
-        self.collect, self.tested, self.held_out = given["collect"], fit.tested, fit.held_out
+        self.collect, self.band = given["collect"], fit.band
+        self.tested, self.held_out = fit.tested, fit.held_out
         self.level = level_of(self.collect)
         self.file = file = read_bought(job.input.collected, given, fit.data, frame)
         self.blank = np.flatnonzero(~fit.data.labeled)
@@ -164,7 +166,8 @@ class CollectedAnswers:
         """Whether missing at random is refuted, a `Refutation` of `evaluation.refutation`."""
         weight = self.tested.to_hidden(self.target)
         seen = self.tested.y, self.held_out, weight / weight.sum()
-        return refuted(*self.told(), group=self.group, seen=seen)
+        spread = None if self.binary else self.band.spread(self.predicted)[1]
+        return refuted(*self.told(), group=self.group, seen=seen, spread=spread)
 
     def facts(self):
         """What the saved model keeps of it, for the page."""
@@ -312,11 +315,7 @@ def planned_labels(job):
     """Rows to label, the plan of all rows without an outcome, and records of what to expect."""
     given, collect = job.given, job.given["collect"]
     fit, frame, blank, people, shown, ids = _without_outcome(job, "collect")
-    if collect["for"] != "mean" and not fit.data.binary:
-        raise CounterweightError(
-            f"collect.for is {collect['for']}, which is of a class, and the outcome is a number: "
-            "leave collect.for out."
-        )
+    check_aim(collect, number=not fit.data.binary)
     person, outcome = given["id"], given["outcome"]["options"]["column"]
     rows = PlannedRows.of(fit.told[blank], fit.band, fit.data.binary, people, collect)
     plan, budget = planned(rows, ids, own_key(given["key"]), collect)

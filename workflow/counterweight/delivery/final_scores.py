@@ -268,6 +268,7 @@ def _facts(given, data, tested, frame, name, model, why):
         "range": [0.0, 1.0] if words else [float(tested.y.min()), float(tested.y.max())],
         "threshold": 0.5,
         "digits": 2 if data.binary else digits_for(tested.y),
+        "known": int(data.labeled.sum()),
         "rests_on": [assumes["rests"]] if assumes else [],
         "assumes": assumes,
         "tilt": None,

@@ -22,6 +22,7 @@ from counterweight.delivery.bought_file import (
     ShownPlan,
     as_columns,
     column_names,
+    costs_of,
     filled_in,
     in_letters,
     refuse_one_class,
@@ -42,7 +43,7 @@ from counterweight.evaluation.collected import (
 from counterweight.evaluation.refutation import refusal_bounds, refuted
 from counterweight.labeling.columns import free_name
 from counterweight.labeling.sensitive import by_stratum
-from counterweight.numerics.checks import check_positive
+from counterweight.numerics.checks import check_aim, check_positive
 from counterweight.numerics.coins import canonical_ids, key_of_plan
 from counterweight.numerics.designs import (
     expected_half_width,
@@ -224,7 +225,7 @@ class PlannedRows:
             # The sum of the variances of all groups' means is what becomes least.
             _, place, count = np.unique(group, return_inverse=True, return_counts=True)
             importance = 1 / count[place]
-        cost = _costs(frame, collect["cost"]) if collect["cost"] else np.ones(size)
+        cost = costs_of(frame, collect["cost"]) if collect["cost"] else np.ones(size)
         made = cls(estimate, truth, spread, importance, cost, group, binary, collect)
         made.tails = band.tails_
         return made
@@ -370,23 +371,6 @@ def spans_of(chances, estimate, gamma=SPAN, level=0.95, beyond=False, moved=None
     return np.column_stack([np.min(found, axis=(0, 1)), np.max(found, axis=(0, 1))])
 
 
-def _costs(frame, column):
-    """What a label of each row costs."""
-    values = frame[column]
-    if not pd.api.types.is_numeric_dtype(values):
-        raise CounterweightError(
-            f"collect.cost names {column!r}, which holds text: give a column of numbers above 0."
-        )
-    cost = values.to_numpy(dtype=float, na_value=np.nan)
-    wrong = ~(np.isfinite(cost) & (cost > 0))
-    if wrong.any():
-        raise CounterweightError(
-            f"collect.cost names {column!r}, which is missing or not above 0 in {int(wrong.sum())} "
-            f"rows without an outcome (first: row {frame.index[np.argmax(wrong)]}): fill it in."
-        )
-    return cost
-
-
 #: What is asked of exploring where it is not said.
 EXPLORING = {"share": None, "monthly": None, "by": None, "months": 12, "loss": None, "gain": None}
 #: Explored rows of the rarer outcome that a constant and a slope need: ten each (Peduzzi 1996).
@@ -514,6 +498,7 @@ class LabelPlan(ShownPlan):
                 "collect goes by budget or by half_width: give one of the two."
             )
         check_numbers(self.collect)
+        check_aim(self.collect, number=not saved.binary)
         self.person, self.outcome = saved.facts["id"], saved.facts["outcome"]
         if not self.person:
             raise CounterweightError(
@@ -646,12 +631,17 @@ class LabelAnswers(ShownAnswers):
     def refuted(self, group: str | None = None) -> object:
         """Whether they refute that labels were missing at random, a `Refutation`.
 
-        Half of the width of the model's band counts as 1.96 of its standard errors, and all rows
-        share it, so that only what no error of the model explains refutes.
+        The error of the model, which all rows share, is half of the width of its band over 1.96, of
+        a number that of the mean of as many residuals as it learned from: only what no error of the
+        model explains refutes.
         """
-        low, high = self._saved.band.interval(self.predicted)
-        error = (high - low) / (2 * 1.959964) if self._saved.binary else None
-        return refuted(*self.told(), error, group)
+        band = self._saved.band
+        low, high = band.interval(self.predicted)
+        error, spread = (high - low) / (2 * 1.959964), None
+        if not self._saved.binary:
+            spread = band.spread(self.predicted)[1]
+            error = spread / np.sqrt(self._saved.facts.get("known", np.inf))
+        return refuted(*self.told(), error, group, spread=spread)
 
     def refusals(self, gammas: Sequence[float] = (1.0, 2.0, np.inf)) -> pd.DataFrame:
         """Bounds of the mean for those who refused; see `counterweight.refusal_bounds`."""

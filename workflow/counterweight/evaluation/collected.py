@@ -654,13 +654,14 @@ def _one_class(told, value, level, mine=None):
 
 
 def _possible(told, found, mine=slice(None), rows=None):
-    """An `Estimate` of a share, within what labels leave possible among all rows or so many.
-
-    Chances behind outcomes have no such limits.
-    """
+    """A share within what labels leave possible among all rows or so many; chances have no such
+    limits. Where few rows are open its ends are whole counts: one row is more than its error."""
     if not told.binary or told.beyond:
         return found
     y, rows = told.outcome[mine], told.rows if rows is None else rows
+    if rows - len(y) < COUNTED:
+        low, high = np.floor(found.low * rows + 1e-9), np.ceil(found.high * rows - 1e-9)
+        found = replace(found, low=float(low) / rows, high=float(high) / rows)
     return possible(found, y.sum() / rows, 1 - (1 - y).sum() / rows)
 
 

@@ -22,6 +22,11 @@ from counterweight.numerics.linear import expit, fit_logistic, logit
 from counterweight.numerics.sensitivity import step_bounds
 from counterweight.numerics.tilt import tilted
 
+#: Labels for which the variance of known outcomes counts beside that of those bought. Of a
+#: lognormal outcome (sigma 1.3) at random 15, 60 and 200 labels then refute 0.02, 0.04 and 0.05,
+#: where 0.18, 0.12 and 0.05 did, and with a shift of 0.6 of the mean 200 do in 0.91 for 0.93.
+KNOWN = 60
+
 
 @dataclass(frozen=True)
 class Refutation:
@@ -37,7 +42,7 @@ class Refutation:
     z : float
         Delta over its error.
     gamma, low, high : float
-        Factor of the odds ``exp(delta)`` and its interval; NaN of a number.
+        Factor of the odds ``exp(delta)``, NaN of a number, and its interval; of a number delta's.
     refuted : bool
     rows : int
         Labels that it rests on.
@@ -67,6 +72,7 @@ def refuted(
     group: ArrayLike | None = None,
     *,
     seen: ArrayLike | None = None,
+    spread: ArrayLike | None = None,
     level: float = 0.95,
 ) -> Refutation:
     """Test that rows without a label are as labeled ones at equal features, by labels bought.
@@ -89,6 +95,9 @@ def refuted(
         Labels that were there before (M,), what was predicted for them without them, and their
         weights to the rows without one: then delta is the shift beyond the one that they show, with
         the error of both, and `predicted_error` is not needed.
+    spread : array (N,), optional
+        Of a number: standard deviation of the outcome about its prediction among labeled rows. What
+        that gives counts in the error as `KNOWN` labels do: few that were bought miss a long tail.
     level : float
 
     References
@@ -97,8 +106,11 @@ def refuted(
     constant of log odds.
     """
     told = bought_rows(outcome, chances, bought, predicted)
-    own = None if predicted_error is None else np.asarray(predicted_error, float)[told.at]
-    found = _shift(told, np.arange(len(told.at)), own, seen, level)
+    own, spread = (
+        None if one is None else np.asarray(one, float)[told.at]
+        for one in (predicted_error, spread)
+    )
+    found = _shift(told, np.arange(len(told.at)), own, seen, spread, level)
     if group is None:
         return found
     names, place = np.unique(np.asarray(group), return_inverse=True)
@@ -106,11 +118,11 @@ def refuted(
     for k, name in enumerate(names):
         rows = np.flatnonzero(place[told.at] == k)
         key = name.item() if hasattr(name, "item") else name
-        groups[key] = _shift(told, rows, own, seen, level)
+        groups[key] = _shift(told, rows, own, seen, spread, level)
     return replace(found, groups=groups)
 
 
-def _shift(told, rows, own_error, seen, level):
+def _shift(told, rows, own_error, seen, spread, level):
     """The `Refutation` of some of the rows bought."""
     f, y, w = told.predicted[told.at][rows], told.outcome[rows], told.weight[rows]
     nan = float("nan")
@@ -121,6 +133,9 @@ def _shift(told, rows, own_error, seen, level):
         return _of_one_class(f, y[0], own, seen, level)
     delta, error = _offset(f, y, w, told.binary)
     slope, slope_error = _slope(f, y, w, told.binary)
+    if spread is not None and not told.binary:
+        expected = float(np.linalg.norm(w * spread[rows]) / w.sum())
+        error = np.sqrt((len(rows) * error**2 + KNOWN * expected**2) / (len(rows) + KNOWN))
     if seen is not None:
         before, before_error = _offset(
             *(np.asarray(part, float) for part in (seen[1], seen[0], seen[2])), told.binary
@@ -134,7 +149,7 @@ def _shift(told, rows, own_error, seen, level):
     z = delta / error if error > 0 else nan
     quantile = float(ndtri(0.5 + level / 2))
     ends = [delta - quantile * error, delta, delta + quantile * error]
-    low, gamma, high = np.exp(ends).tolist() if told.binary else [nan] * 3
+    low, gamma, high = np.exp(ends).tolist() if told.binary else (ends[0], nan, ends[2])
     return Refutation(
         delta,
         error,

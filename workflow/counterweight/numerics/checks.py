@@ -420,3 +420,28 @@ class RunningSum:
     @property
     def value(self):
         return self._sum + self._lost
+
+
+def check_aim(collect, number):
+    """Refuse what labels of rows with an outcome are best for (`for`) where it does not fit.
+
+    `collect` are the settings of a plan, `number` says whether the outcome is one.
+    """
+    aim = collect["for"]
+    if aim == "top":
+        raise CounterweightError(
+            "collect.for is top, which is of the highest predictions of a log, and this table has "
+            "an outcome: choose mean, auc or calibration."
+        )
+    if aim not in ("mean", "auc", "calibration"):
+        raise CounterweightError(f"collect.for is {aim!r}: choose mean, auc or calibration.")
+    if number and aim != "mean":
+        raise CounterweightError(
+            f"collect.for is {aim}, which is of a class, and the outcome is a number: leave "
+            "collect.for out."
+        )
+    if aim != "mean" and (collect["by"] or collect["half_width"]):
+        other = "by" if collect["by"] else "half_width"
+        raise CounterweightError(
+            f"collect.for is {aim}, and collect.{other} is of the mean: leave one of the two out."
+        )

@@ -202,24 +202,12 @@ def _check_budget(collect):
 def _check(collect, entry):
     """Refuse what a plan is asked for where it does not fit together, or not the table."""
     _check_budget(collect)
-    if collect.get("for") == "top":
-        raise CounterweightError(
-            "collect.for is top, which is of the highest predictions of a log, and this table has "
-            "an outcome: choose mean, auc or calibration."
-        )
     told = DEFAULTS | collect
     outcome = entry["outcome"] if isinstance(entry["outcome"], dict) else {}
-    if outcome.get("kind") == "number" and told["for"] != "mean":
-        raise CounterweightError(
-            f"collect.for is {told['for']}, which is of a class, and outcome.kind is number: leave "
-            "collect.for out."
-        )
-    if told["for"] != "mean" and (told["by"] or told["half_width"]):
-        other = "by" if told["by"] else "half_width"
-        raise CounterweightError(
-            f"collect.for is {told['for']}, and collect.{other} is of the mean: leave one of the "
-            "two out."
-        )
+    if told["for"] != "mean":
+        from counterweight.numerics.checks import check_aim
+
+        check_aim(told, number=outcome.get("kind") == "number")
     for key in ("cost", "by"):
         _check_column(f"collect.{key}", told[key], entry)
 

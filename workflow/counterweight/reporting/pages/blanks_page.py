@@ -373,18 +373,19 @@ def _bounded(people):
     free = "of which none or all may have it"
     if not people.binary:
         free = "which may have any value from the least to the largest that is known"
-    text = _condition(people.saved) + _designed(people)
+    text, whose = _condition(people.saved) + _designed(people), ""
     asked = people.bounds("unlabeled worst", between=" and ")
     if asked:
-        over = "of" if people.binary else "over"
+        whose = f"{'of' if people.binary else 'over'} {people.whom}"
         text += people.say(people.blank, asked, "between ")
-        text += f"; {over} {people.whom}, known outcomes and estimates together, between {worst}"
+        text += f"; {whose}, known outcomes and estimates together, between {worst}"
     else:
         whom = None if people.saved.get("for") else people.whom
         text += people.say(whom, worst, "between ")
     text += f": {apart}, {free}"
     near = people.bounds("gamma=2")
     if near:
+        near = f"{whose} {near}".lstrip()
         text += f"; {near} if their odds are at most twice, and at least half, what the model says"
     told = people.told(part="supported")
     if told:

@@ -232,8 +232,7 @@ def _test(people):
 
 
 def _factor(known):
-    ends = (number(end, 2) for end in (known.low, known.high))
-    return f"{number(known.mean, 2)} [{', '.join(ends)}]"
+    return f"{number(known.mean, 2)} [{number(known.low, 2)}, {number(known.high, 2)}]"
 
 
 def _told(numbers, people, bought):
@@ -257,9 +256,10 @@ def _beyond(people):
     """What the answer may be if rows without a label are not like the others."""
     kind = f"{'rate' if people.binary else 'mean'}_bounds_collected"
     worst, twice = (people.bounds(part, kind) for part in ("worst", f"gamma={TWICE:g}"))
+    free = "whatever they are" if people.binary else "with any value within those that came"
     return (
-        f": if their odds are up to twice or half those, the answer is in {twice}; whatever they "
-        f"are, in {worst}"
+        f": if their odds are up to twice or half those, the answer is in {twice}; {free}, in "
+        f"{worst}"
     )
 
 

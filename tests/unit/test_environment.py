@@ -108,7 +108,7 @@ def test_the_image_is_made_of_files_that_are_there_and_of_the_pins(recipe):
     assert installs and all("-c constraints.txt" in line for line in installs)
     extras = set(re.search(r"\.\[([\w,]+)\]", "".join(steps)).group(1).split(","))
     assert extras <= EXTRAS.keys() and "workflow" in extras
-    named = re.fullmatch(r"BASE=docker\.io/library/python:(3\.\d+)-slim@sha256:[0-9a-f]{64}", base)
+    named = re.fullmatch(r"BASE=python:(3\.\d+)-slim@sha256:[0-9a-f]{64}", base)
     assert named.group(1) == str(in_python())
 
 

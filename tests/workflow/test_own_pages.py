@@ -402,6 +402,11 @@ def test_a_log_that_dropped_zeros_is_one_number_a_name(run):
     for name, label in (("boosting", "Gradient boosting"), ("logistic", "Logistic regression")):
         told = number(measured(run, "kept", name, "auc", **place), 3)
         assert page.card(label).startswith(told) and f"{told} [" in page.answer
+    # A yes counts for the rows that it stands for, in the order of the table.
+    yes = csv(run, "kept", "scores")["decision"].astype(str).isin({"yes", "1", "True"})
+    stands = log["clicked"].map({1: 1, 0: 10})
+    told = measured(run, "kept", "delivered", "fit_yes")
+    assert told == pytest.approx((yes * stands).sum() / stands.sum(), abs=1e-12)
 
 
 def test_promises_are_one_number_a_name(run):

@@ -64,7 +64,8 @@ def final_classifier(frame, columns, features, labels, outcome, given, categorie
     facts |= {"typed": typed, "rows": len(X), "labeled": int(data.role(0, "labeled").sum())}
     facts |= {"types": {}, "forms": {}, "promises": [], "measures": {}}
     rates = data.labels[0].get("keep_rate")
-    saved = SavedClassifier.of(model, X, encoder, facts, None if rates is None else 1 / rates)
+    stands = None if rates is None else 1 / rates  # how many rows each one stands for
+    saved = SavedClassifier.of(model, X, encoder, facts, stands)
     if columns is not None:
         named = named_groups({key: options[key] for key in options if key != "groups"})
         whole = {name: one for name, one in given["samples"].items() if "most" not in one}
@@ -100,6 +101,7 @@ def final_classifier(frame, columns, features, labels, outcome, given, categorie
                 else ()
             ),
             {"metric": "estimate", "part": kind, "value": 1.0},
+            {"metric": "fit_yes", "value": float(np.average(decided, weights=stands))},
             *chosen_of(model),
             *cuts_of(model),
         ]

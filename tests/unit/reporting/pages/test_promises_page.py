@@ -320,7 +320,7 @@ def test_decisions_that_are_nearly_one_answer_for_all_are_said_to_be_so(
     known = {"confidence": 0.9, "judges": 600.0, "stable": 1.0, "held_out": 0.0, "behind": 0.0}
     known |= {"certified": 0.0, "cost": cost, "constant": 0.5, "free": 0.5}
     known |= {"constant_chance": 0.0, "constant_keeps": keeps, "free_chance": 0.0}
-    numbers, _ = delivered(**known)
+    numbers, _ = delivered(**known, yes=yes / 600)
     numbers.folder, numbers.plan = tmp_path, numbers.plan | {"source": "own"}
     decided = pd.DataFrame({"decision": np.arange(600) < yes, "estimate": 0.0})
     write_table(tmp_path / "scores.parquet", decided)
@@ -329,9 +329,10 @@ def test_decisions_that_are_nearly_one_answer_for_all_are_said_to_be_so(
     assert card.label.startswith("A yes by") and card.note == f"{yes} of 600 rows"
     said = f"says yes to {yes} of 600 rows, and is not shown to err less than a no to everybody"
     assert (said in found.sentence) == (weak and bool(keeps))
-    weights = {"row": np.arange(600), "keep_rate": np.where(np.arange(600) < yes, 1.0, 0.5)}
-    write_table(tmp_path / "labels.parquet", pd.DataFrame(weights))
-    card = PAGE.answer(numbers).cards[0]
+    # Of a log that dropped rows each counts as those that it stands for: here a no for two.
+    weighted, _ = delivered(**known, yes=yes / (1200 - yes))
+    weighted.folder, weighted.plan = numbers.folder, numbers.plan
+    card = PAGE.answer(weighted).cards[0]
     assert card.value == percent(yes / (1200 - yes)) and ("each counted" in card.note) == (yes > 0)
 
 

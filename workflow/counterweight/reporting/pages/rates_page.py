@@ -4,12 +4,10 @@ import functools
 import math
 from dataclasses import replace
 
-import numpy as np
-
 from counterweight.evaluation.rates import AT_EQUAL, CASES, RULES, equal_setting
 from counterweight.numerics.rates.values import Constant
 from counterweight.reporting import blocks
-from counterweight.reporting.numbers import Estimate, weights_of
+from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.pages.promises_page import (
     PROMISES,
     SWEPT,
@@ -143,7 +141,7 @@ def _who_gets_a_yes(numbers, main):
     decided = read_table(path, ["decision"])["decision"].astype(bool)
     yes, size = int(decided.sum()), len(decided)
     told = f"{number(yes, 0)} of {count(size, 'row')}"
-    share = float(np.average(decided, weights=weights_of(numbers.folder, size)))
+    share = numbers.get("delivered", "fit_yes").mean
     told += ", each counted as the rows that it stands for" * (
         percent(share) != percent(yes / size)
     )

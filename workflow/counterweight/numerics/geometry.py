@@ -151,6 +151,7 @@ def interpolated(mass, A, eta):
     proxy itself, at 1 there is no information at all. Masses (L,) and shares (L, K), of which the
     row of a leaf without mass is r, that of all rows.
     """
+    _check_share(eta, "eta")
     mass, A = checked_leaves(mass, A)
     joint = mass[:, None] * A
     base = joint.sum(axis=0)
@@ -163,6 +164,7 @@ def interpolated(mass, A, eta):
 
 def interpolated_rows(memberships, eta):
     """Memberships (n, L) of rows in the leaves after the replacement: (1 - eta) m + eta / L."""
+    _check_share(eta, "eta")
     return (1 - eta) * memberships + eta / memberships.shape[1]
 
 
@@ -175,6 +177,7 @@ def imbalance_floor(r, target, alpha, classes):
     sums to 1, found exactly from the sorted ends of the pieces. `classes` are the numbers of
     groups of each class. It is ||r - U|| at alpha 0, and 0 at alpha 1.
     """
+    _check_share(alpha, "alpha")
     r, target = (
         checked_target(shares, classes, name) for shares, name in ((r, "base"), (target, "target"))
     )
@@ -186,6 +189,11 @@ def imbalance_floor(r, target, alpha, classes):
         shift = np.interp(base.sum(), sums, ends)
         squares += ((np.clip(U + shift, lower, upper) - U) ** 2).sum()
     return float(np.sqrt(squares))
+
+
+def _check_share(value, name):
+    if not (np.isscalar(value) and 0 <= value <= 1):
+        raise CounterweightError(f"{name} is {value!r}: give a number in [0, 1].")
 
 
 #: A bound that is exceeded by less is met; what is left is taken away in closed form.

@@ -24,7 +24,6 @@ from counterweight.reporting.wording import joined_words, label_of, measure_of, 
 from counterweight.tables.parquet import (
     METRICS,
     PLACE,
-    column_names,
     model_arrays,
     read_arrow,
     read_table,
@@ -608,23 +607,3 @@ def failure_block(failure):
         failure.get("log") or "",
         advice,
     )
-
-
-def weights_of(folder, rows):
-    """How many rows each row of a study's table stands for: its weight, or one over its keep rate.
-
-    ``labels.parquet`` in the folder tells it, in an order of its own; (n,) in that of the table,
-    ones where it does not.
-    """
-    path = folder / "labels.parquet"
-    if not path.exists():
-        return np.ones(rows)
-    columns = ["repeat", "row", "weight", "keep_rate"]
-    labels = read_table(path, [name for name in columns if name in column_names(path)])
-    if "repeat" in labels:
-        labels = labels[labels["repeat"] == labels["repeat"].min()]
-    if len(labels) != rows:
-        return np.ones(rows)
-    labels = labels.sort_values("row")
-    weight = labels.get("weight", 1.0) / labels.get("keep_rate", 1.0)
-    return np.broadcast_to(np.asarray(weight, float), rows)

@@ -4,7 +4,6 @@ import numpy as np
 
 from counterweight.reporting import study_page
 from counterweight.reporting.charts import forms
-from counterweight.reporting.numbers import weights_of
 from counterweight.reporting.sheets import declared_sheet
 from counterweight.reporting.wording import capital, number, percent, places_for
 
@@ -46,7 +45,7 @@ def draw_new_rows(study):
             if stem == "accepted":
                 return _new_accepted(new, old)
             if study_page.decides(study.plan, new):
-                return _new_decided(new, old, weights_of(study.folder, len(old)))
+                return _new_decided(new, old, _stands_for(study, len(old)))
             told, table = old[column], "the table's"
             if "cross_validated" in old:
                 # Known outcomes are no estimates: what models that did not see them said.
@@ -54,9 +53,26 @@ def draw_new_rows(study):
                 table = "the table's by models that had not seen the row"
             factor = 100 if stem == "scores" and study_page.is_share(new) else 1
             words += ", %" * (factor == 100)
-            told = factor * told, weights_of(study.folder, len(old))
+            told = factor * told, _stands_for(study, len(old))
             return _new_answers(factor * new[column], *told, words, name, table)
     return forms.blank("No new rows were answered.")
+
+
+def _stands_for(study, rows):
+    """How many rows each row of the table stands for: its weight, or one over its keep rate.
+
+    Labels tell it, in an order of their own; (n,) in that of the table, ones where they do not.
+    """
+    if not (study.folder / "labels.parquet").exists():
+        return np.ones(rows)
+    labels = study.table("labels.parquet")
+    if "repeat" in labels:
+        labels = labels[labels["repeat"] == labels["repeat"].min()]
+    if len(labels) != rows:
+        return np.ones(rows)
+    labels = labels.sort_values("row")
+    weight = labels.get("weight", 1.0) / labels.get("keep_rate", 1.0)
+    return np.broadcast_to(np.asarray(weight, float), rows)
 
 
 def _new_answers(new, old, weight, words, name, table):

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from counterweight.delivery.bought_file import in_letters, read_bought, refuse_one_class
+from counterweight.delivery.bought_file import ShownPlan, in_letters, read_bought, refuse_one_class
 from counterweight.errors import CounterweightError
 
 ROWS = 40
@@ -149,3 +149,12 @@ def test_labels_of_one_class_beside_blanks_are_refused_where_chance_is_no_reason
     refuse_one_class(found, ())  # a number has no classes
     found.outcome[0] = 1 - seen
     refuse_one_class(found, ["fine", "Fraud"])
+
+
+def test_a_plan_is_shown_by_its_numbers_and_its_first_rows():
+    class Plan(ShownPlan):
+        frame, people = pd.DataFrame({"who": [f"p{k}" for k in range(7)]}), range(31)
+
+    shown = Plan()._repr_html_()
+    assert "7" in repr(Plan()) and "31" in repr(Plan())
+    assert "31" in shown and all((f"p{k}" in shown) == (k < 5) for k in range(7))

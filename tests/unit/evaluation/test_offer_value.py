@@ -292,3 +292,15 @@ def test_units_of_features_do_not_matter_to_whether_offers_were_drawn_at_random(
     assert chance_of_draws(far, t) == pytest.approx(chance_of_draws(X, t), rel=1e-6) != 0
     assert chance_of_draws(far, by_last) == pytest.approx(chance_of_draws(X, by_last), rel=1e-6)
     assert chance_of_draws(far, by_last) < 0.01 < chance_of_draws(far, t)
+
+
+@pytest.mark.parametrize("levels", [[0.2], [0.1, 0.5], [0.0, 0.2, 0.9]])
+def test_each_level_lies_in_a_bin_of_its_own_and_the_outer_ones_in_the_middle(levels):
+    t = np.repeat(levels, 40)
+    density = offer_density(np.zeros((len(t), 1)), t, "uniform")
+    edges = density.edges
+    assert (np.diff(edges) > 0).all() and len(edges) == len(levels) + 1
+    assert (edges[:-1] < levels).all() and (levels < edges[1:]).all()
+    assert edges[0] + edges[1] == pytest.approx(2 * levels[0])
+    assert edges[-1] + edges[-2] == pytest.approx(2 * levels[-1])
+    assert density.bins(t).tolist() == np.repeat(np.arange(len(levels)), 40).tolist()

@@ -101,3 +101,13 @@ def test_intervals_at_any_time_of_a_fair_coin_are_as_wide_as_their_bets_give(cou
     # Bets of sqrt(2 t / (v k log k)) sum to sqrt(8 t n / (v log n)), and pay t (1 + log log n).
     wide = np.sqrt(np.log(40) * 0.25 * np.log(count) / (8 * count)) * (1 + np.log(np.log(count)))
     assert 0.75 * wide < (high - low) / 2 < wide
+
+
+def test_an_anytime_interval_holds_the_mean_where_chances_go_by_the_outcome():
+    """A row counts by one over its chance among those left, or yes would be taken for common."""
+    y = np.arange(600) % 2 * 1.0
+    chances = np.where(y == 1, 0.8, 0.1)
+    for turn in range(5):
+        coins = np.random.default_rng(turn).random(600)
+        low, high = anytime_interval(y, chances, coins, 250)
+        assert low <= 0.5 <= high

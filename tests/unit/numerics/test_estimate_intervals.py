@@ -1,6 +1,7 @@
 """Intervals: closed forms and limits."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from counterweight.numerics.estimate import (
     share_interval,
     t_interval,
     value_interval,
+    variance_of_block,
 )
 from scipy import stats
 from scipy.special import betaincinv, ndtr, stdtrit
@@ -319,3 +321,20 @@ def test_of_two_draws_the_interval_is_that_of_t_with_one_degree():
     # Of many draws the kurtosis says how far: alike in size, as of a coin, they are normal.
     low, high = value_interval(3.0, 0.5, shape, 10**9)
     assert (high - low) / 2 == pytest.approx(0.5 * 1.959963984540054, rel=1e-7)
+
+
+def test_a_new_block_varies_as_the_blocks_do_and_by_their_mean():
+    """Two blocks of means 1 and -1 have the variance 2; their own mean adds half of it."""
+    number = np.repeat([4, 7], 3)
+    data = SimpleNamespace(later=np.arange(8) > 5, labeled=np.arange(8) < 4)
+    tested = SimpleNamespace(folds=(number,))
+    ends = np.where(number == 4, 1.0, -1.0)
+    later, variance, freedom = variance_of_block(data, tested, ends, np.full(6, 0.3))
+    assert later.tolist() == [False, False, True, True]
+    assert variance == pytest.approx(2 * (1 + 1 / 2)) and freedom == 1
+    # Chance within blocks is taken off: means of two rows that are +-r vary by r^2 / 2.
+    spread = ends + np.array([0.6, -0.6, 0.0, 0.0, 0.6, -0.6])
+    weight = np.array([1.0, 1.0, 0.0, 0.0, 2.0, 2.0])
+    found = variance_of_block(data, tested, spread, weight)[1]
+    assert found == pytest.approx((2 - 0.36 / 2) * 1.5)
+    assert variance_of_block(data, tested, spread, np.where(number == 4, 1.0, 0.0)) is None

@@ -468,3 +468,24 @@ def test_a_folder_that_no_run_of_ones_own_tables_made_is_left_alone(surveys):
     # A run that another workflow began writes nothing down, and goes on.
     Path("results/survey/logs").mkdir()
     surveys(**ASKED)
+
+
+def test_a_table_that_stands_beside_the_config_is_found_there(tmp_path, monkeypatch):
+    """As it is written where that is there; else by the folders of the config files, in turn."""
+    here, first, second = (tmp_path / name for name in ("here", "first", "second"))
+    for folder in (here, first, second):
+        folder.mkdir()
+    monkeypatch.chdir(here)
+    (second / "applicants.csv").write_text("customer,default\n")
+    asked = {"table": "applicants.csv", "outcome": "default"}
+
+    def path(*folders):
+        made = with_own_tables({"results": "r", "data": "d"} | asked, asked, folders)
+        return made["datasets"]["applicants"]["path"]
+
+    assert path() == path(first) == "applicants.csv"
+    assert path(first, second) == "../second/applicants.csv"
+    (first / "applicants.csv").write_text("customer,default\n")
+    assert path(first, second) == "../first/applicants.csv"
+    (here / "applicants.csv").write_text("customer,default\n")
+    assert path(first, second) == "applicants.csv"

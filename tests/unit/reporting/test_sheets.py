@@ -13,6 +13,7 @@ from counterweight.reporting.sheets import (
     declared_sheet,
     each_method,
     each_setting,
+    nearest,
     told,
 )
 from counterweight.reporting.study_page import everything, small_chart
@@ -265,3 +266,8 @@ def test_a_declared_section_marks_the_best_of_methods_unless_it_says_otherwise()
     assert not parts.best and parts.first == "Part"
     assert not declared_sheet("Hits", said | {"best": False}).best
     assert declared_sheet("Hits", said | {"lines": "settings", "best": True}).best
+
+
+def test_of_two_settings_as_near_the_larger_is_shown():
+    pairs = [(1.0, "a"), (3.0, "b"), (4.0, "c")]
+    assert [nearest(pairs, value) for value in (-5, 1.9, 2, 3.4, 3.5, 9)] == [*"aabbcc"]

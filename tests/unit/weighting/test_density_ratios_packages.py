@@ -30,13 +30,14 @@ def test_a_package_that_is_not_installed_is_told(by, monkeypatch):
         peer_weights(rows(), by=by)
 
 
-def test_weights_that_are_none_are_refused(monkeypatch):
+@pytest.mark.parametrize("weight", [np.nan, np.inf, -1.0, 0.0])
+def test_weights_that_are_none_are_refused(monkeypatch, weight):
     class Way:
         def __init__(self, **options):
             pass
 
         def fit_weights(self, source, target):
-            return np.full(len(source), np.nan)
+            return np.full(len(source), weight)
 
     monkeypatch.setitem(sys.modules, "adapt.instance_based", SimpleNamespace(ULSIF=Way))
     with pytest.raises(CounterweightError, match="not all finite"):

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from counterweight import LogitBoost, OfferLogistic, OfferTree, PredictiveChoiceModel
 from counterweight.errors import CounterweightError
+from counterweight.models.choice.offer_model import soft_optimal_offer
 from scipy.special import expit
 from sklearn.model_selection import cross_val_score
 
@@ -58,3 +59,17 @@ def test_without_offers_there_is_nothing_to_learn_from():
         OfferLogistic().fit(X, y, t).predict(X)
     with pytest.raises(CounterweightError, match="last column must hold them"):
         OfferLogistic().fit(X[:, :1], y)
+
+
+@pytest.mark.parametrize("revenue", [(1.0, -1.0), (0.8, -0.5)])
+def test_a_move_of_a_person_is_a_move_of_every_segment(revenue):
+    eta, k, moves = np.array([0.2, 0.6]), np.array([9.0, 5.0]), np.array([-0.15, 0.0, 0.2])
+    weights = np.array([[0.3, 0.7], [1.0, 0.0], [0.5, 0.5]])
+    grid = np.linspace(0, 1, 41)
+    for offers in (None, grid):
+        together = soft_optimal_offer(weights, eta, k, revenue=revenue, grid=offers, moves=moves)
+        apart = [
+            soft_optimal_offer(row, eta + move, k, revenue=revenue, grid=offers)[0]
+            for row, move in zip(weights, moves, strict=True)
+        ]
+        np.testing.assert_allclose(together, apart, atol=1e-6)

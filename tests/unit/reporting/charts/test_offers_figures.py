@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import report_offers as offers
-from counterweight.reporting.charts import forms
+from counterweight.models.choice.offer_model import acceptance
+from counterweight.reporting.charts import forms, offers_figures
 from counterweight.reporting.charts.forms import Look
 from counterweight.reporting.charts.offers_figures import (
     _bars_of,
@@ -50,6 +51,15 @@ def test_figure_1_of_the_choice_model_has_the_printed_offer(study_of):
     revenue = points[(points["panel"] == "Expected revenue")]
     curve = revenue[revenue["series"] == "the paper's example"]["value"]
     assert curve.max() <= top["value"].min() + 1e-12
+
+
+def test_figure_1_shows_the_segment_that_is_nearest_to_the_printed_one(study_of, monkeypatch):
+    found = {"eta": np.array([0.9, 0.55, 0.1, 0.5]), "k": np.array([5.0, 7.0, 5.0, 60.0])}
+    monkeypatch.setattr(offers_figures, "choice_model", lambda study: found)
+    points = offers_figures.draw_response(None).points
+    drawn = points[(points["series"] == "nearest segment found")]
+    at = drawn[drawn["panel"] == "Chance of acceptance"]
+    np.testing.assert_allclose(at["value"], acceptance(at["at"], 0.55, 7.0))
 
 
 def test_a_method_without_segments_that_is_used_is_what_is_drawn(made, tmp_path):

@@ -14,6 +14,7 @@ from counterweight.delivery.final_filters import (
     _measures,
     _parts,
     check_useful,
+    describe_held_out,
     noisy_counts,
     published,
     shares_of,
@@ -24,7 +25,7 @@ from counterweight.models.filter_card import card
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 
-from bench_promises import person_filter  # noqa: E402
+from bench_promises import drawn, person_filter  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -140,3 +141,20 @@ def test_a_filter_is_told_by_its_own_repeat_and_setting_alone():
     for at, (turn, chosen, own) in enumerate(told):
         found = _measures(metrics, turn, chosen, ["g"], np.ones(1))
         assert found == {(MEASURES[0], "train"): own}, at
+
+
+def test_rows_that_chose_among_several_filters_bound_each_with_a_part_of_the_doubt(saved):
+    """Bonferroni: at a doubt of 30 % for three it is as sure as at 10 % for one."""
+    X, Z = drawn(np.random.default_rng(1), 400)
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(group=Z.argmax(axis=1))
+
+    def bounds(level, tests):
+        made = dataclasses.replace(saved, held={}, release=[])
+        describe_held_out(made, frame, Z, np.random.default_rng(2), level, tests)
+        return made.held
+
+    several, one, plain = bounds(0.7, 3), bounds(0.9, 1), bounds(0.7, 1)
+    asked = [key for key in several if key[1] in ("bound", "low", "high")]
+    for key in asked:
+        assert several[key] == pytest.approx(one[key], abs=1e-9), key
+    assert one["disclosivity", "bound", -1] > plain["disclosivity", "bound", -1]

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.metrics import (
+    _left_out,
     compare_metrics,
     compare_segments,
     grouped_estimate,
@@ -13,6 +14,7 @@ from counterweight.evaluation.metrics import (
 )
 from counterweight.evaluation.predictions import evaluate_predictions
 from counterweight.plan.components import load
+from scipy import stats
 from scipy.special import expit
 from study_parts import label_rows
 
@@ -243,3 +245,19 @@ def test_wrong_groups_are_told():
         grouped_estimate("auc", y, p, np.where(np.arange(len(y)) == 3, np.nan, user))
     with pytest.raises(CounterweightError, match="same rows"):
         compare_metrics("auc", y, p, other[:-1])
+
+
+@pytest.mark.parametrize("users", [False, True])
+def test_leaving_out_draws_one_by_one_gives_a_mean_the_error_of_a_mean(users):
+    rng = np.random.default_rng(3)
+    mean = rng.normal(size=11)
+    y, user = (np.repeat(mean, 3), np.repeat(np.arange(11)[::-1], 3)) if users else (mean, None)
+    found = _left_out(lambda w, rows: y[rows].mean(), y, None, user, 0.9)
+    error = mean.std(ddof=1) / np.sqrt(11)
+    assert found.value == pytest.approx(mean.mean()) and found.rows == len(y)
+    assert found.standard_error == pytest.approx(error)
+    ends = stats.t.interval(0.9, 10, mean.mean(), error)
+    assert (found.low, found.high) == pytest.approx(ends)
+    weight = np.repeat(2.0, len(y))
+    same = _left_out(lambda w, rows: np.average(y[rows], weights=w), y, weight, user, 0.9)
+    assert same.standard_error == pytest.approx(error)

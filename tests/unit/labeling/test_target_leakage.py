@@ -480,3 +480,16 @@ def test_codes_of_a_number_in_steps_tell_it_whatever_their_order_and_sizes():
     codes = rng.permutation(steps.max() + 1)[steps]
     assert target_leakage._one_number(codes, y)
     assert not target_leakage._one_number(rng.permutation(codes), y)
+
+
+def test_levels_that_go_with_each_other_are_a_copy_only_if_nearly_all_rows_do():
+    """Codes by other names are the same column; of few rows that go their own way it is not."""
+    rng = np.random.default_rng(0)
+    secret = np.repeat(np.arange(2), 350)
+    assert target_leakage.copied(7 - 3 * secret, secret)
+    assert not target_leakage.copied(rng.permutation(secret), secret)
+    assert not target_leakage.copied(np.zeros(700, int), secret)
+    rare = np.append(secret, 10 + np.arange(300) // 2)
+    assert target_leakage.copied(rare[::-1].copy(), rare[::-1].copy())
+    mixed = np.append(secret, 10 + rng.permutation(300) // 2)
+    assert not target_leakage.copied(mixed, rare)

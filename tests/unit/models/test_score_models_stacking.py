@@ -280,3 +280,12 @@ def test_contributions_sum_to_the_amount_through_a_link():
     expected = 0.7 * np.exp(x) + 0.2 * np.maximum(x, 0) + 0.1
     assert score == pytest.approx(expected) and model.predict(told) == pytest.approx(expected)
     assert (x < 0).any() and model.predict(told).min() >= 0
+
+
+def test_where_the_other_folds_tell_nothing_scores_count_alike():
+    scores = np.random.default_rng(2).normal(size=(6, 2))
+    fold, y, weight = np.repeat([0, 1], 3), np.repeat([1.0, 0.0], 3), np.ones(6)
+    made = combined_out_of_fold(scores, y, weight, fold, True)
+    np.testing.assert_allclose(made[:3], expit(scores[:3].mean(axis=1)))
+    amounts = combined_out_of_fold(np.abs(scores), y, weight, fold, False, True)
+    np.testing.assert_allclose(amounts[:3], np.abs(scores[:3]).mean(axis=1))

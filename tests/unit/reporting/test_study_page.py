@@ -158,6 +158,7 @@ def test_answers_that_are_too_good_are_doubted():
     doubt = page.doubt_of_all("auc", Estimate(0.998, 0.001, 0.996, 0.999), measure)
     assert doubt.startswith("Too good to be true? AUC is 0.998 [0.996, 0.999]: ")
     assert not page.doubt_of_all("auc", Estimate(0.98, 0.001, 0.978, 0.982), measure)
+    assert page.doubt_of_all("auc", Estimate(page.TOO_GOOD), measure)
     assert not page.doubt_of_all("auc", Estimate(), measure)
     assert not page.doubt_of_all("accuracy", Estimate(1.0), measure)
 

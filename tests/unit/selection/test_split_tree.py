@@ -383,3 +383,16 @@ def test_leaf_table_is_the_conditional_distribution():
     assert A[1] == pytest.approx([0.4, 0.6])
     assert mass @ A == pytest.approx(Z.mean(axis=0))
     assert groups.disclosivity(mass, A, Z.mean(axis=0)) == pytest.approx(1 / 6)
+
+
+def test_the_smallest_leaf_is_told_in_rows():
+    X, Z = world(3, n=200)
+    proxy = SplitTreeProxy(alphas=[0.2, 1.0], min_weight_fraction_leaf=0.05).fit(X, Z, classes=[4])
+    told = {
+        one["setting"]: one["value"]
+        for one in proxy.describe()
+        if one["metric"] == "smallest_leaf_rows"
+    }
+    for setting, member in proxy.leaves(X):
+        assert told[setting] == pytest.approx(member.sum(axis=0).min())
+        assert told[setting] >= 10 - 1e-9

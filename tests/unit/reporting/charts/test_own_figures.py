@@ -129,5 +129,7 @@ def test_sections_are_drawn_in_the_unit_of_their_measure(study_of):
         assert len(points) and np.isclose(points["value"], known).sum() >= 2, form
     brier = study.get(study.main, "brier").mean
     assert np.isclose(points["value"], brier).any()
+    title = draw("sections", study).title
+    assert f": {study.label(study.main)} has " in title and f"{known:.1f}" in title
     heat = points[points["measures"] == "value"]
     assert len(heat) and np.isclose(heat["value"], known / 100).any()

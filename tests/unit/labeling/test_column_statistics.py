@@ -5,16 +5,19 @@ import pandas as pd
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.labeling.column_statistics import (
+    LEAST,
     CategoryColumn,
     ColumnDrift,
     added,
     column_of,
+    compared,
     count_rows,
     describe_new,
     drift_sentences,
     levels_kept,
     line_share,
     number_column,
+    plain_auc,
     plane_share,
 )
 from scipy.stats import chi2
@@ -178,3 +181,29 @@ def test_shares_of_lines_and_planes_are_those_of_least_squares(both):
     assert line_share(y, X) == pytest.approx([explained(x) for x in X], abs=1e-7)
     planes = [explained(a, x, *([a * x] if both else [])) for x in X]
     assert plane_share(y, a, X, both) == pytest.approx(planes, abs=1e-7)
+
+
+def test_the_plain_auc_is_the_share_of_pairs_in_the_right_order():
+    rng = np.random.default_rng(1)
+    y, score = (rng.random(40) < 0.3).astype(float), rng.integers(0, 6, 40)
+    pairs = score[y > 0][:, None] - score[y == 0]
+    assert plain_auc(y, score) == pytest.approx(np.mean((pairs > 0) + 0.5 * (pairs == 0)))
+    assert plain_auc(np.ones(5), np.arange(5)) == plain_auc(np.zeros(5), np.arange(5)) == 0
+
+
+def test_which_of_two_numbers_is_larger_tells_the_class_it_tells_worse():
+    rng = np.random.default_rng(2)
+    a, X = rng.normal(size=40), rng.normal(size=(4, 40))
+    y = (a > X[0]).astype(float)
+    y[:3] = 1 - y[:3]
+    X[2] = np.where(np.arange(40) < LEAST - 1, X[2], np.nan)
+    X[3] = a
+    found = compared(y, a, X)
+    for row in (0, 1):
+        right = [np.mean((a > X[row])[y == one] == one) for one in (0, 1)]
+        assert found[row] == pytest.approx(max(min(right), min(1 - right[0], 1 - right[1])))
+    assert found[2] == 0, "too few are known"
+    assert found[3] == 0, "numbers that are equal tell one class alone"
+    # Turned round and with the classes swapped it is told as well.
+    np.testing.assert_allclose(compared(1 - y, a, X), found)
+    np.testing.assert_allclose(compared(y, -a, -X), found)

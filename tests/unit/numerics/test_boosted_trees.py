@@ -5,6 +5,7 @@ import pytest
 from counterweight.errors import CounterweightError
 from counterweight.numerics.boosted_trees import (
     fit_trees,
+    raw_along,
     raw_and_parts,
     raw_predict,
     trees_to_arrays,
@@ -165,3 +166,18 @@ def test_weights_that_are_all_alike_are_none():
     options = {"max_iter": 5, "learning_rate": 0.1, "max_leaf_nodes": 4, "min_samples_leaf": 20}
     fits = [fit_trees(X, y, weight, options=options) for weight in (None, np.full(300, 3.0))]
     assert (fits[0]._raw_predict(X) == fits[1]._raw_predict(X)).all()
+
+
+@pytest.mark.parametrize("leaves", [2, 15])
+def test_along_a_feature_sums_are_those_of_rows_that_have_its_values(leaves):
+    rng = np.random.default_rng(leaves)
+    X = table(rng, 300, missing=0.0)
+    y = X[:, 0] * X[:, 5] + np.sin(X[:, 5]) + (X[:, 1] > 2)
+    model = HistGradientBoostingRegressor(max_iter=12, max_leaf_nodes=leaves).fit(X, y)
+    arrays = trees_to_arrays(model)
+    edges = np.unique(model._predictors[0][0].nodes["num_threshold"])
+    values = np.concatenate([[-9.0, 9.0], np.linspace(-2, 2, 17), edges])
+    found = raw_along(arrays, X[:40], values)
+    for at, value in enumerate(values):
+        moved = np.column_stack([X[:40, :-1], np.full(40, value)])
+        np.testing.assert_allclose(found[:, at], raw_predict(arrays, moved), atol=1e-10)

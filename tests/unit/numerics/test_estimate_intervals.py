@@ -15,6 +15,7 @@ from counterweight.numerics.estimate import (
     hidden_mean,
     independent_interval,
     influence_shape,
+    mean_of_some,
     mean_variance,
     normal_interval,
     paired_interval,
@@ -338,3 +339,27 @@ def test_a_new_block_varies_as_the_blocks_do_and_by_their_mean():
     found = variance_of_block(data, tested, spread, weight)[1]
     assert found == pytest.approx((2 - 0.36 / 2) * 1.5)
     assert variance_of_block(data, tested, spread, np.where(number == 4, 1.0, 0.0)) is None
+
+
+def test_the_error_of_some_hidden_rows_adds_that_of_weights_and_of_their_block():
+    rng = np.random.default_rng(4)
+    residual, weight = rng.normal(size=30), rng.exponential(size=30)
+    expected, design = rng.normal(size=8), rng.exponential(size=8)
+    told = residual, weight, expected, design, 0.3, None, (-np.inf, np.inf)
+    some = np.arange(8) < 5
+    mean, error, freedom = hidden_mean(residual, weight, expected[some], design[some], 0.3)
+    plain = mean_of_some(*told)(some)
+    assert plain[:2] == (mean, error)
+    assert plain[2:] == pytest.approx(stats.t.interval(0.95, freedom, mean, error))
+    # Known errors of residuals with their weights stand for those that take weights as given.
+    rows = hidden_mean(0 * residual, weight, expected[some], design[some], 0.3)[1]
+    assert mean_of_some(*told, of_weights=0.7)(some)[1] == pytest.approx(np.hypot(rows, 0.7))
+    # Rows of a later block share its shift: the share of them times it, by Satterthwaite.
+    later = np.arange(8) % 2 == 0
+    found = mean_of_some(*told, by_block=(later, 0.5, 3.0))(some)
+    share = design[some & later].sum() / design[some].sum()
+    more = share**2 * 0.5
+    both = error**2 + more
+    degrees = both**2 / (error**4 / freedom + more**2 / 3.0)
+    assert found[1] == pytest.approx(np.sqrt(both))
+    assert found[2:] == pytest.approx(stats.t.interval(0.95, degrees, mean, np.sqrt(both)))

@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.weighting.no_outcomes import BY_CHANCE, EmptyRanges, least_chance
+from counterweight.weighting.no_outcomes import (
+    BY_CHANCE,
+    EmptyRanges,
+    Ends,
+    identified_records,
+    least_chance,
+)
 from counterweight.weighting.overlap import RARE, Support
 from scipy.special import expit
 
@@ -181,3 +187,47 @@ def test_columns_in_another_order_have_the_same_ranges():
     other = EmptyRanges.find(seen[rows][:, order], hidden[:, order], np.arange(5))
     assert one.column.tolist() == order[other.column].tolist() == [3]
     np.testing.assert_array_equal(one.low, other.low)
+
+
+def records_of(design, supported, known=0.3, share=0.4, exact=False):
+    """By part and variable, with the worst ends: hidden rows of mean .5 and interval .4 to .6."""
+    expected = np.linspace(0.2, 0.8, len(design))
+    near = expected - 0.1, expected + 0.1
+    ends = Ends(expected, np.array(supported), np.array(design), (0.0, 1.0), near, None)
+    told, worst = identified_records(
+        ends, known, share, lambda mask: (0.5, 0.05, 0.4, 0.6), "target_mean", exact
+    )
+    return {
+        (one["metric"], one.get("part", ""), one.get("variable", "")): one for one in told
+    }, worst
+
+
+def test_what_rests_on_data_has_a_mean_and_the_rest_bounds_by_hand():
+    told, worst = records_of([1.0, 1.0, 2.0], [True, True, False])
+    # Half of the hidden weight, of .4 of all, is beyond the data.
+    value = {key: one["value"] for key, one in told.items()}
+    assert value["supported_share", "", ""] == pytest.approx(0.8)
+    for variable, end in (("", 0.5), ("low", 0.4), ("high", 0.6)):
+        assert value["target_mean", "supported", variable] == pytest.approx((0.3 + 0.2 * end) / 0.8)
+    error = told["target_mean", "supported", ""]["standard_error"]
+    assert error == pytest.approx(0.2 * 0.05 / 0.8)
+    low, high = 0.3 + 0.2 * 0.4, 0.3 + 0.2 * 0.6
+    assert worst == pytest.approx((low, high + 0.2))
+    assert value["target_bounds", "worst", "low"] == pytest.approx(low)
+    assert value["target_bounds", "worst", "high"] == pytest.approx(high + 0.2)
+    gamma = next(part for _, part, _ in told if part.startswith("gamma"))
+    assert value["target_bounds", gamma, "low"] == pytest.approx(low + 0.2 * 0.7)
+    assert value["target_bounds", gamma, "high"] == pytest.approx(high + 0.2 * 0.9)
+    assert value["unsupported_headline", "", ""] == 1
+    assert not any(part == "slope" for _, part, _ in told)
+
+
+def test_little_beyond_the_data_makes_no_headline_and_nothing_no_bounds():
+    told, worst = records_of([8.0, 8.0, 1.0], [True, True, False])
+    assert told["unsupported_headline", "", ""]["value"] == 0 and worst is None
+    for design, on, exact in (([1.0, 2.0], [True, True], False), ([1.0, 9.0], [True, False], True)):
+        told, worst = records_of(design, on, exact=exact)
+        assert len(told) == 1 and worst is None
+    # Where nothing rests on data there is no mean of what does, and bounds are all there is.
+    told, worst = records_of([1.0, 1.0], [False, False], known=0.0, share=1.0)
+    assert ("target_mean", "supported", "") not in told and worst == pytest.approx((0.0, 1.0))

@@ -5,7 +5,12 @@ import pandas as pd
 import pytest
 from counterweight import LogitBoost, OfferLogistic, OfferTree, PredictiveChoiceModel
 from counterweight.errors import CounterweightError
-from counterweight.models.choice.offer_model import soft_optimal_offer
+from counterweight.models.choice.offer_model import (
+    acceptance,
+    optimal_offer,
+    searched_offers,
+    soft_optimal_offer,
+)
 from scipy.special import expit
 from sklearn.model_selection import cross_val_score
 
@@ -73,3 +78,22 @@ def test_a_move_of_a_person_is_a_move_of_every_segment(revenue):
             for row, move in zip(weights, moves, strict=True)
         ]
         np.testing.assert_allclose(together, apart, atol=1e-6)
+
+
+@pytest.mark.parametrize("revenue", [(1.0, -1.0), (0.2, 0.5)])
+def test_offers_are_searched_to_the_step_of_the_last_grid(revenue):
+    eta, k = np.linspace(0.1, 0.9, 9), np.linspace(2, 30, 9)
+
+    def accept(offers):
+        return acceptance(offers, eta, k)
+
+    found = searched_offers(accept, 9, revenue)
+    best = optimal_offer(eta, k, revenue=revenue)
+    np.testing.assert_allclose(found, best, atol=1 / 64 / 4**3)
+    grid = np.array([0.1, 0.45, 0.8])
+    on = searched_offers(accept, 9, revenue, grid)
+    assert (on == optimal_offer(eta, k, revenue=revenue, grid=grid)).all()
+    within = searched_offers(accept, 9, revenue, low=0.3, high=0.5)
+    np.testing.assert_allclose(within, np.clip(best, 0.3, 0.5), atol=0.2 / 64 / 4**3)
+    # Of offers that earn the same the lowest.
+    assert (searched_offers(lambda offers: 1 / (1 - offers / 2), 9, (1, -0.5)) == 0).all()

@@ -130,3 +130,4 @@ def test_a_long_tail_is_told_by_the_means_between_its_quantiles():
     means = [rising[a:b].mean() / rising.mean() for a, b in zip(ends, ends[1:], strict=False)]
     np.testing.assert_allclose(found, means, rtol=5e-3)
     np.testing.assert_allclose(tails_of(7 * squares, np.full(1000, 3.0)), found, rtol=1e-9)
+    assert tails_of(np.zeros(9), np.ones(9)).tolist() == [1.0] * (len(ranking.TAILS) - 1)

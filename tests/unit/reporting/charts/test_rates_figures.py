@@ -80,3 +80,32 @@ def test_the_cost_of_a_constraint_is_that_of_its_strictest_setting(study_of):
     for ax in drawing.figure.axes:
         low, high = ax.get_ylim()
         assert low < free["value"] < high
+
+
+@pytest.mark.parametrize("figure", ["asked_ratio", "fairness"])
+def test_panels_are_filled_by_what_they_show(figure, study_of):
+    study = study_of(figure)
+    drawing = draw(figure, study)
+    main = drawing.points[drawing.points["series"].str.startswith(study.label(study.main))]
+    across = drawing.points["at"].dropna() if figure == "asked_ratio" else main["at"]
+    for ax in drawing.figure.axes:
+        (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
+        assert left < across.min() and across.max() < right
+        assert low < main["value"].min() and main["value"].max() < high
+        if figure == "asked_ratio":
+            assert 0.8 < np.ptp(across) / (right - left) < 1
+
+
+def test_what_binds_in_training_is_told_by_the_share_of_it_on_test_rows(study_of):
+    study = study_of("asked_ratio")
+    drawing = draw("asked_ratio", study)
+    own = drawing.points[drawing.points["series"] == f"{study.label('ramp')}, deterministic"]
+    train, test = (
+        own[own["panel"] == panel].set_index("at")["value"]
+        for panel in ("Training rows", "Test rows")
+    )
+    binds = [at for at in test.index if abs(train[at] / at - 1) < 0.1]
+    shares = [100 * test[at] / at for at in binds]
+    assert 0 < len(binds) < len(test)
+    said = f"{forms.span(shares)} % of what was requested on test rows, where it binds"
+    assert drawing.title == f"{study.label('ramp')}: {said}"

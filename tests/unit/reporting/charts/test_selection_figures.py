@@ -163,3 +163,16 @@ def test_what_a_plan_of_labels_expects_is_drawn_by_their_number(study_of):
         assert f"With {labels:.0f} labels the interval is expected" in drawing.title
         ends = study.get("collect", f"planned_{kind}", "unlabeled", variable="high").known
         assert ends == (kind == "points") == ("and may be ±" in drawing.title)
+
+
+@pytest.mark.parametrize("times", [1, 1000])
+def test_weights_are_drawn_by_their_logarithm_from_a_decade_on(study_of, times):
+    def heavier(rows):
+        heavy = rows["metric"].isin(["largest_weight", "largest_uncapped"])
+        heavy &= rows["source"] == rows.loc[heavy, "source"].iloc[0]
+        return rows.assign(value=rows["value"].where(~heavy, times * rows["value"]))
+
+    drawing = draw("weights", study_of("weights", change=heavier))
+    drawn = np.array(drawn_values(drawing.points, series="largest weight"))
+    scales = {ax.get_xscale() for ax in drawing.figure.axes}
+    assert ("log" in scales) == (drawn.max() > 10 * drawn.min()) == (times > 1)

@@ -6,8 +6,14 @@ import numpy as np
 import pytest
 from counterweight.models.choice.additive import (
     CELL,
+    FARTHEST,
+    LEAST,
+    LOOSE,
+    START,
     AdditiveDesign,
     OfferAdditive,
+    _evidence,
+    _mode,
     _natural,
     _whitened,
 )
@@ -113,3 +119,75 @@ def test_a_product_of_levels_needs_so_many_rows_of_both():
     design = SimpleNamespace(numbers_=[], groups_=np.array([0, 0, 1, 1]), levels_=np.arange(4))
     found = AdditiveDesign._products(design, features.astype(float), 10)
     assert {*map(tuple, found.tolist())} == {(0, 2), (1, 2), (1, 3)}
+
+
+def blocks(rows=900):
+    """Three blocks of standard columns: one that tells much, one little, a product of nothing."""
+    rng = np.random.default_rng(9)
+    Z = rng.normal(size=(rows, 6))
+    y = (rng.random(rows) < expit(Z[:, 0] - Z[:, 1] + 0.3 * Z[:, 2] - 0.5)).astype(float)
+    block, product = np.array([0, 0, 1, 1, 2, -1]), np.arange(6) == 4
+    return Z, y, block, product, np.where(block < 0, LOOSE, START)
+
+
+def test_precisions_are_the_fixed_point_of_the_evidence():
+    Z, y, block, product, start = blocks()
+    beta, ridge, rounds, settled = _evidence(Z, y, block, product, start)
+    assert settled and rounds < 60 and ridge[5] == LOOSE
+    used = np.append(np.isfinite(ridge), True)
+    rows = np.column_stack([Z, np.ones(len(Z))])[:, used]
+    p = expit(rows @ beta[used])
+    prior = np.append(ridge[used[:-1]], 0.0)
+    inverse = np.linalg.inv((rows * (p * (1 - p))[:, None]).T @ rows + np.diag(prior))
+    spread = np.zeros(7)
+    spread[used] = np.diag(inverse)
+    for one in (0, 1):
+        own = np.flatnonzero(block == one)
+        size = beta[own] @ beta[own]
+        fixed = (len(own) - ridge[own[0]] * spread[own].sum()) / size
+        most = Z[:, own].var(axis=0).sum() / LEAST
+        assert ridge[own[0]] == ridge[own[1]] == pytest.approx(min(fixed, most), rel=0.02)
+    assert ridge[0] < ridge[2] and ridge[4] > 10 * ridge[0]
+    # The label turned round turns the coefficients.
+    other, same, *_ = _evidence(Z, 1 - y, block, product, start)
+    np.testing.assert_allclose(other, -beta, atol=1e-6)
+    np.testing.assert_allclose(same[:4], ridge[:4], rtol=1e-6)
+
+
+def test_the_mode_solves_the_penalised_score_equations():
+    Z, y, _, _, _ = blocks()
+    ridge = np.array([2.0, 0.0, 50.0, 1.0, np.inf, 1e-3])
+    for begun in (np.zeros(7), np.full(7, 3.0)):
+        begun[4] = 0.0
+        beta, steps, converged = _mode(Z, y, ridge, begun)
+        assert converged and steps > 2 and beta[4] == 0
+        left = y - expit(Z @ beta[:-1] + beta[-1])
+        free = np.isfinite(ridge)
+        pull = np.where(free, ridge, 0.0) * beta[:-1]
+        np.testing.assert_allclose((Z.T @ left)[free], pull[free], atol=1e-3)
+        assert left.sum() == pytest.approx(0, abs=1e-3)
+
+
+def test_columns_are_standardised_and_their_products_and_slopes_written_out():
+    rng = np.random.default_rng(10)
+    X, t, _, _ = drawn(400, rng)
+    X[0, 1] = X[:, 1].mean() + 9 * X[:, 1].std()
+    design = AdditiveDesign().fit(X, LAYOUT, knots=5)
+    found = design.columns(X, t)
+    values = (X[:, [0, 1, 5]] - X[:, [0, 1, 5]].mean(axis=0)) / X[:, [0, 1, 5]].std(axis=0)
+    np.testing.assert_allclose(found[:, :3], values, atol=1e-12)
+    assert (found[:, 12:15] == X[:, 2:5]).all()
+    both = np.column_stack([np.clip(values, -FARTHEST, FARTHEST), X[:, 2:5]])
+    products = both[:, design.products_[:, 0]] * both[:, design.products_[:, 1]]
+    np.testing.assert_allclose(found[:, 15 : 15 + products.shape[1]], products, atol=1e-12)
+    np.testing.assert_allclose(found[:, -7:-1], both * (t - 0.5)[:, None], atol=1e-12)
+    np.testing.assert_allclose(found[:, -1], t - 0.5)
+    assert len(design.block_) == found.shape[1] == len(design.product_)
+    assert design.product_.sum() == len(design.products_)
+    # Knots lie half by where people are and half evenly between the same ends.
+    shares = np.quantile(values[:, 0], np.linspace(0.01, 0.99, 5))
+    even = np.linspace(shares[0], shares[-1], 5)
+    np.testing.assert_allclose(design.knots_[0], (shares + even) / 2)
+    # Where numbers are many each has fewer, down to four.
+    many = AdditiveDesign().fit(rng.normal(size=(300, 30)), None, pairs=False)
+    assert many.knots_.shape == (30, 150 // 30 + 2)

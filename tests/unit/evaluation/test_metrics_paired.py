@@ -137,10 +137,13 @@ def test_a_study_by_users_tells_what_the_functions_do():
         assert told["paired_difference", called, "", "high"] == gap.high
         parts = compare_segments(name, y, p, other, names, weight=1 / rate, groups=user)
         assert told["paired_difference", called, "b", "low"] == parts["b"].low
-    (top,) = [one for one in records if one["metric"] == "predicted_over_observed"]
+    told = [one for one in records if one["metric"] == "predicted_over_observed"]
+    ends = {one.get("variable", ""): one for one in told}
+    top, low, high = (ends[end] for end in ("", "low", "high"))
     plain = predicted_over_observed(y, p, 1 / rate, 0.1)
-    assert top["value"] == plain[0]
+    assert top["value"] == pytest.approx(plain[0], rel=1e-12)
     assert top["standard_error"] > plain[1]
+    assert low["value"] < top["value"] < high["value"]
     every = predicted_over_observed(y, p, 1 / rate, 0.1, np.arange(len(y)))
     assert every == pytest.approx(plain, rel=1e-12)
 

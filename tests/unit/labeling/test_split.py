@@ -107,6 +107,31 @@ def test_sizes_sum_to_all_rows():
     assert sizes["rows_all"] == 300 and sizes["rows_dropped"] == 5
 
 
+def test_the_share_of_a_log_errs_by_what_was_dropped_alone():
+    """Of known rows there is no error; else the interval holds the share of that very log."""
+    frame = table(3_000)
+    frame["y"] = (np.arange(3_000) % 10 == 0).astype(int)
+
+    def share(kept, before):
+        own = frame[kept].assign(row=np.arange(kept.sum(), dtype="int32"))
+        labels, truth = labeled(own, lambda f, t, rng: (f["a"] > 0).to_numpy(), repeats=1)
+        labels["keep_rate"] = np.where(truth["y_general"] == 1, 1.0, 0.2)
+        records = describe_labels(labels, truth, 0, before)
+        asked = ("positive_share", "all", "general")
+        (one,) = [r for r in records if (r["metric"], r.get("part"), r.get("target")) == asked]
+        return one["value"], one["standard_error"]
+
+    held = []
+    for seed in range(50):
+        drawn = np.random.default_rng([4, seed]).random(3_000) < 0.2
+        value, error = share(drawn | (frame["y"] == 1).to_numpy(), 0)
+        held.append(abs(value - 0.1) < 1.96 * error)
+        # Not that of another log of such users, which is four times as wide.
+        assert error < 0.004
+    assert np.mean(held) >= 0.86
+    assert share(drawn | (frame["y"] == 1).to_numpy(), 3_000) == (0.1, 0.0)
+
+
 def test_the_target_of_the_unlabeled_is_the_test_rows_that_a_rule_leaves_out():
     labels, truth = labeled(table(), lambda f, t, rng: (f["a"] > 0).to_numpy())
     records = describe_labels(labels, truth, dropped=0)

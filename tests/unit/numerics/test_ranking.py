@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import sklearn.metrics as peer
 from counterweight.errors import CounterweightError
-from counterweight.numerics.ranking import agarwal_bound, auc_estimate
+from counterweight.numerics.ranking import FEW_DRAWS, agarwal_bound, auc_estimate, highest_rows
 
 
 def drawn(seed, n=60, kind="ties"):
@@ -185,3 +185,31 @@ def test_weights_of_any_size_have_an_error_and_no_warnings(factor, recwarn):
 def test_text_is_no_score():
     with pytest.raises(CounterweightError, match="predictions must be numbers, not text"):
         auc_estimate([0, 1], ["a", "b"])
+
+
+def test_of_a_few_of_the_highest_predictions_no_interval_is_told():
+    """Predictions are right: the interval of ten rows or more holds 1, fewer have none."""
+    held = {0.1: [], 0.01: [], 0.001: []}
+    for seed in range(200):
+        rng = np.random.default_rng([21, seed])
+        p = rng.beta(1, 8, 6_000)
+        y = rng.random(len(p)) < p
+        kept = y | (rng.random(len(p)) < 0.1)
+        p, y = p[kept], y[kept]
+        for share, found in held.items():
+            made = highest_rows(p=p, y=y, weight=np.where(y, 1.0, 10.0), top=share)
+            told = made.told(0.95)
+            assert (told["low"] is None) == (told["rows"] < FEW_DRAWS)
+            found += [] if told["low"] is None else [told["low"] < 1 < told["high"]]
+    assert not held[0.001]
+    for share in (0.1, 0.01):
+        assert len(held[share]) > 150 and np.mean(held[share]) >= 0.91
+
+
+def test_users_are_the_draws_of_the_highest_predictions():
+    """Rows of one user are one draw: nine users have no interval, however many rows they have."""
+    rng = np.random.default_rng(3)
+    p, user = rng.random(900), np.arange(900) % 9
+    y = rng.random(900) < p
+    assert highest_rows(y, p, groups=user).told(0.95)["low"] is None
+    assert highest_rows(y, p).told(0.95)["low"] is not None

@@ -202,7 +202,7 @@ def test_mistakes_are_one_sentence(answers, reference):
     for margins, message in (
         ({}, "names no margin"),
         ({"sx": {"f": 1}}, "'sx', which the sample lacks"),
-        ({"sex": {"f": 0.5, "w": 0.5}}, "no share for 'm'"),
+        ({"sex": {"f": 0.5, "w": 0.5}}, r"no share for m \(\d+ rows\) of the sample"),
         ({"sex": {"f": 0.4, "m": 0.4, "x": 0.2}}, "asks for 'x'"),
         ({"sex": {"f": 4, "m": 2}, "region": {"north": 1, "south": 1, "west": 1}}, "sums to"),
         ({"sex": {"f": 0.6, "m": 0.5}}, "0.6, 0.5, which are neither shares that sum to 1 nor"),

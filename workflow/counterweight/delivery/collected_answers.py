@@ -38,13 +38,13 @@ from counterweight.evaluation.collected import (
     recalibration,
 )
 from counterweight.evaluation.refutation import refusal_bounds, refuted
-from counterweight.evaluation.scored_log import FEW_DRAWS, RATIO, counted_of
+from counterweight.evaluation.scored_log import RATIO, counted_of
 from counterweight.labeling.sensitive import yes_or_no
 from counterweight.models.score_tilt import ScoreTilt, chance_of_outcome
 from counterweight.numerics.checks import check_aim
 from counterweight.numerics.coins import canonical_ids, own_key
 from counterweight.numerics.estimate import Estimate, share_interval
-from counterweight.numerics.ranking import moves_of_auc
+from counterweight.numerics.ranking import FEW_DRAWS, moves_of_auc
 from counterweight.numerics.sensitivity import TWICE
 from counterweight.tables.parquet import read_table
 

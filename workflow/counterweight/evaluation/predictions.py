@@ -23,10 +23,12 @@ from counterweight.evaluation.metrics import (
 )
 from counterweight.fragments import RATES, Array, Flag, Integer, Number, Option, Text
 from counterweight.numerics.ranking import (
+    MOST_TIED,
     agarwal_bound,
     auc_estimate,
     auc_interval,
     auc_moments,
+    highest_rows,
     places,
     shares_below,
 )
@@ -128,7 +130,7 @@ def evaluate_predictions(
             f"{int((~np.isfinite(p_all)).sum())} predictions are not finite numbers: the model "
             "failed; see its log."
         )
-    records = []
+    records, alone = [], len(by_repeat(truth)) == 1
     for place, _, y, p, weight, user in _known_blocks(predictions, truth, rates):
         place |= {"rows": len(p)}
         if weight is not None:
@@ -137,7 +139,7 @@ def evaluate_predictions(
                 place | {"metric": "effective_rows", "value": effective},
                 place | {"metric": "largest_keep_weight", "value": weight.max()},
             ]
-        told = _of_block(metrics, y, p, weight, user, reliability, top)
+        told = _of_block(metrics, y, p, weight, user, reliability, top, alone)
         records += [place | record for record in told]
     if compared_with is not None:
         records += compare_predictions(
@@ -160,8 +162,9 @@ def _known_blocks(predictions, truth, rates):
         yield place, rows, own[f"y_{target}"][where], predictions["p"][part], weight, user
 
 
-def _of_block(metrics, y, p, weight, user, reliability, top):
-    """Records of the rows of one repeat, target and setting."""
+def _of_block(metrics, y, p, weight, user, reliability, top, alone):
+    """Records of the rows of one repeat, target and setting; `alone` where no other repeat says how
+    far chance moves them."""
     for name, metric in metrics.items():
         if user is not None:
             yield from _told(grouped_estimate(metric, y, p, user, weight), {"metric": name})
@@ -175,9 +178,19 @@ def _of_block(metrics, y, p, weight, user, reliability, top):
                 if mass[k] > 0:
                     yield {"metric": f"reliability_{name}", "part": str(k), "value": value}
     for share in top:
-        value, error = predicted_over_observed(y, p, weight, share, user)
         own = {"metric": "predicted_over_observed", "part": f"top {share:g}"}
-        yield own | {"value": value, "standard_error": error}
+        if not alone:
+            value, error = predicted_over_observed(y, p, weight, share, user)
+            yield own | {"value": value, "standard_error": error}
+            continue
+        made = highest_rows(y, p, weight, share, user)
+        mass = len(p) if weight is None else weight.sum()
+        if made.weight > MOST_TIED * share * mass:
+            continue
+        told = made.told(0.95)
+        own |= {"rows": told["rows"]}
+        yield own | {name: told[name] for name in ("value", "standard_error")}
+        yield from (own | {"variable": end, "value": told[end]} for end in ("low", "high"))
     clipped = int(((p < CLIP) | (p > 1 - CLIP)).sum())
     yield {"metric": "probabilities_clipped", "value": clipped}
 

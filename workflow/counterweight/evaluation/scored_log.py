@@ -22,7 +22,6 @@ import functools
 import math
 
 import numpy as np
-from scipy.special import chdtri
 
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.log_values import users_behind
@@ -31,20 +30,9 @@ from counterweight.fragments import Array
 from counterweight.labeling.columns import CLUSTERS, refuse_outside, types_of_condition
 from counterweight.labeling.log_files import id_among, looked_at
 from counterweight.labeling.logs import LogProblems, column_of, roles_of
-from counterweight.numerics.estimate import counted_interval, normal_interval
+from counterweight.numerics.ranking import MOST_TIED, TopRows
 from counterweight.numerics.zero_rejection import keep_weights
 from counterweight.tables.parquet import as_json, read_facts, replacing
-
-#: Rows without a reward, among those of the highest predictions, below which they are counted.
-FEW_ZEROS = 30
-#: Rows, or users, of the highest predictions below which no interval is told of their ratio: of
-#: fewer it held 1 in 0 (one row), 38 to 66 (two) and 82 to 97 % (eight) of made-up logs with right
-#: predictions, from 12 on in 90 to 98 %.
-FEW_DRAWS = 10
-
-#: How many times the share that was asked for the rows of the highest predictions may be, since
-#: rows of one prediction are not parted.
-MOST_TIED = 1.5
 
 TASK = "prediction_logs"
 OPTIONS = {
@@ -434,87 +422,6 @@ def _run(file, groups, clusters, offset):
         table = file.read_row_group(group, use_threads=False)
         rows = {name: table[name].to_numpy() for name in COLUMNS}
         yield rows | {"cluster": (rows["cluster"] + offset) % clusters}
-
-
-class TopRows:
-    """What the rows of the highest scores say, of rows that come by ascending score.
-
-    They begin at the highest score below which there is no more weight than `below`: rows of one
-    score are never parted.
-    """
-
-    def __init__(self, below, clusters):
-        self._most = below * (1 + 1e-12)
-        self._passed, self._last = 0.0, -np.inf
-        self.rows = self.nonzero = 0
-        self._reward, self._told = np.zeros((2, clusters))
-        # Of rows without a reward: what they are told, and the largest weight of any score.
-        self.weight = self._unearned = self._heaviest = 0.0
-
-    def add(self, score, reward, weight, cluster):
-        """Add rows; none may have a lower score than those before."""
-        first = np.flatnonzero(np.r_[score[0] != self._last, score[1:] != score[:-1]])
-        running = np.r_[0.0, np.cumsum(weight)]
-        begins = first[self._passed + running[first] <= self._most]
-        self._passed, self._last = self._passed + running[-1], score[-1]
-        start = 0
-        if len(begins):
-            start, self.rows, self.nonzero = begins[-1], 0, 0
-            self._reward[:], self._told[:], self.weight, self._unearned = 0.0, 0.0, 0.0, 0.0
-        self._heaviest = max(self._heaviest, weight[reward == 0].max(initial=0.0))
-        score, reward, weight, cluster = (x[start:] for x in (score, reward, weight, cluster))
-        self.rows += len(score)
-        self.nonzero += int(np.count_nonzero(reward))
-        self._reward += np.bincount(cluster, weight * reward, len(self._reward))
-        self._told += np.bincount(cluster, weight * score, len(self._told))
-        self.weight += weight.sum()
-        self._unearned += (weight * score)[reward == 0].sum()
-
-    def told(self, level):
-        """Mean score over mean reward with its interval, which counts rewards.
-
-        The observed over the told sum is an estimate that few rewards carry (`counted_interval`);
-        its ends are put together with the error of the rows without one on the log scale, where no
-        ratio ends below 0, and turned about (Zou & Donner 2008). The latter are counted, too, where
-        they are few (`_of_few_zeros`). The rows are taken as given. Of fewer independent draws than
-        `FEW_DRAWS` nothing is told but the ratio.
-        """
-        size = {"rows": self.rows, "nonzero": self.nonzero}
-        reward, told = self._reward.sum(), self._told.sum()
-        if not (reward > 0 and told > 0):
-            return dict.fromkeys(("value", "standard_error", "low", "high")) | size
-        share, seen = reward / told, self._reward != 0
-        if np.count_nonzero(self._told) < FEW_DRAWS:
-            ends = dict.fromkeys(("standard_error", "low", "high"))
-            return {"value": float(1 / share)} | ends | size
-        influence = (self._reward - share * self._told) / told
-        typical = influence[seen].mean()
-        further = max(typical, 0.0), max(-typical, 0.0)
-        ends = counted_interval(share, influence[seen], 0.0, further, level)
-        # Where rewards that are numbers are below 0, nothing may keep the ratio from 0.
-        gaps = [math.log(end / share) if end > 0 else math.nan for end in ends]
-        rest = normal_interval(0.0, np.linalg.norm(influence[~seen]) / share, level)[1]
-        fewer, further = self._of_few_zeros(told, level)
-        less, more = math.hypot(gaps[0], max(rest, further)), math.hypot(gaps[1], max(rest, fewer))
-        told = {"value": 1 / share, "standard_error": np.linalg.norm(influence) / share**2}
-        told |= {"low": math.exp(-more) / share, "high": math.exp(less) / share}
-        return _plain(told) | size
-
-    def _of_few_zeros(self, told, level):
-        """How far the log of the ratio may be off by how many rows without a reward came, down, up.
-
-        By the exact limits of a count (Garwood 1936); 0 where they are many, or have no score. One
-        that did not come weighs as much as any row without a reward.
-        """
-        zeros = self.rows - self.nonzero
-        if zeros >= FEW_ZEROS or self._unearned < 0:
-            return 0.0, 0.0
-        each = self._unearned / zeros if zeros else self._heaviest * told / self.weight
-        tail = (1 - level) / 2
-        least = chdtri(2 * zeros, 1 - tail) / 2 if zeros else 0.0
-        most = chdtri(2 * (zeros + 1), tail) / 2
-        down = min((zeros - least) * each / told, 1 - 1e-9)
-        return -math.log1p(-down), math.log1p(max(most - zeros, 0.0) * each / told)
 
 
 class RankSums:

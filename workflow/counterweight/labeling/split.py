@@ -333,11 +333,12 @@ def size_records(repeat, rows, sizes):
     ]
 
 
-def describe_labels(labels, hidden, dropped):
+def describe_labels(labels, hidden, dropped, before=None):
     """Sizes and class shares of each repeat, as metric records.
 
     Of what `labeled_repeats` gave, of one repeat or more; `dropped` rows the feature recipe left
-    out.
+    out. Of a log that dropped zeros `before` is how many rows there were, 0 where nobody says so:
+    its share of ones is then that of these rows, and errs by what was dropped by chance alone.
     """
     records = []
     targets = [name.removeprefix("y_") for name in labels.columns if name.startswith("y_")]
@@ -374,10 +375,24 @@ def describe_labels(labels, hidden, dropped):
                 users = truth["user"].to_numpy()[mask] if "user" in truth else None
                 moved = group_sums((weight * (outcome - share))[mask], users)
                 error = np.sqrt((moved**2).sum()) / weight[mask].sum()
+                if group == "all" and before is not None:
+                    share, error = _share_of_log(outcome[mask], weight[mask], before)
                 place = {"repeat": repeat, "target": target, "part": group}
                 told = {"value": share, "rows": int(mask.sum()), "standard_error": error}
                 records.append({"metric": "positive_share"} | place | told)
     return records
+
+
+def _share_of_log(outcome, weight, before):
+    """Share of ones (N,) among all rows of a log that kept them and dropped zeros, its error.
+
+    A row was kept by a draw of its own, with the chance 1 / `weight`, as Horvitz and Thompson have
+    it; of `before` rows that are counted there is no error.
+    """
+    if before and (outcome == 0).any():
+        return outcome.sum() / before, 0.0
+    share = np.average(outcome, weights=weight)
+    return share, np.sqrt(weight * (weight - 1) @ (outcome - share) ** 2) / weight.sum()
 
 
 def prepared_rows(job, known=None, *, ordered=False):

@@ -249,7 +249,12 @@ def label(job):
     )
     dropped = len(frame) - len(features)
     job.log.info("%d rows kept, %d left out by the recipe", len(features), dropped)
-    told = write_repeats(job, features, repeats, lambda *part: describe_labels(*part, dropped))
+    rule = given["labeling"]
+    of_log = components.declared("labeling", rule["name"], "KEPT", False)
+    before = rule["options"]["rows_before"] if of_log else None
+    told = write_repeats(
+        job, features, repeats, lambda *part: describe_labels(*part, dropped, before)
+    )
     return [record for part in told for record in part]
 
 

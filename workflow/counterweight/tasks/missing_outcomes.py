@@ -199,6 +199,11 @@ def _elsewhere(told):
             "are of nobody: use rake or poststratify, or name a table."
         )
     for column, margin in told.get("margins", {}).items():
+        if isinstance(column, tuple):
+            raise CounterweightError(
+                f"target.margins goes by {' and '.join(map(str, column))} together, and margins of "
+                "a study are of one column each: make a column of both, or use Sample.adjust."
+            )
         if margin.keys() == {"mean", "sd"}:
             raise CounterweightError(
                 f"target.margins.{column} gives an sd beside the mean, and weights meet means "

@@ -589,10 +589,14 @@ def _of_margins(frame, margins):
         codes = keys.get_indexer(values)
         if (codes < 0).any():
             row = int(np.flatnonzero(codes < 0)[0])
+            told = frame[parts].astype(object).where(frame[parts].notna(), "a blank").astype(str)
+            lost = told.agg(", ".join, axis=1)[codes < 0]
+            counts = lost.value_counts(sort=False)
             raise CounterweightError(
-                f"Margin {title} has no share for {values[row]!r}, which "
-                f"{int((codes < 0).sum())} rows of the sample have (first: row {row}): give its "
-                "share, 0 if there are none, or leave the rows out."
+                f"Margin {title} has no share for "
+                + listed(f"{level} ({count} rows)" for level, count in counts.items())
+                + f" of the sample (first: row {row}): give each a share, 0 if there are none, or "
+                "leave the rows out."
             )
         empty = [
             k for k, share in enumerate(margin.values()) if share > 0 and not (codes == k).any()

@@ -465,3 +465,27 @@ def test_a_study_by_config(tmp_path):
     auc = told[(told["predictions"].astype(str) == "1") & (told["metric"] == "auc")]
     assert auc["value"].item() == pytest.approx(known.value, rel=1e-9)
     assert len(pd.read_parquet(job.outputs["comparisons_parquet"])) == 4
+
+
+def test_a_few_codes_among_rewards_of_yes_and_no_are_refused(tmp_path):
+    """Whatever the partitions; numbers, values said to be rewards and many others are not."""
+    frame = a_log(1_000, np.random.default_rng(14))
+
+    def told(values, place, **outcome):
+        made = frame.copy()
+        made.loc[place, "clicked"] = values
+        question = asked()
+        question.facts["outcome"] |= outcome
+        folder = tmp_path / f"{values}-{len(place)}-{len(outcome)}"
+        folder.mkdir()
+        return merged(folder, made, question, [500])
+
+    some = [3, 40, 700, 900]
+    for code in (9, -1, 999):
+        with pytest.raises(CounterweightError, match=f"is {code} in 4 of 1000 rows, and 0 or 1"):
+            told(code, some)
+    assert not told(9, some, high=9)["binary"]
+    assert not told(2, some)["binary"], "2 is no code"
+    assert not told(9, [*range(100)])["binary"], "a tenth of the rows"
+    made = frame.assign(clicked=np.where(frame.index < 40, frame.index + 6.0, frame["clicked"]))
+    assert not merged(tmp_path, made, asked(), [10])["binary"], "many numbers"

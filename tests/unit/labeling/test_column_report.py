@@ -507,6 +507,8 @@ def test_a_code_stands_beyond_two_other_values_at_least():
         return _codes_of_numbers(np.array(values, float), counts, int(counts.sum()))
 
     assert codes(1, 99) == [] and codes(1, 2, 99) == [2] and codes(-9, 1, 2) == [0]
+    assert codes(-1, 0, 1, counts=np.array([3, 90, 60])) == [0], "few, beside yes and no"
+    assert codes(-1, 0, 1) == [], "as often as the others: three levels"
     assert codes(1, 2, 98) == [2] and codes(1, 2, 96) == [], "96 is no code"
     assert codes(1, 2, 7) == [2] and codes(1, 3, 7) == [], "at a distance of five, at least"
     assert codes(0, 45, 90, 99) == [] and codes(0, 30, 49, 99) == [3], "and of their range"

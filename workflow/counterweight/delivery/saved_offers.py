@@ -20,7 +20,7 @@ from counterweight.delivery.saved_models import (
 )
 from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.offered import OfferScale
-from counterweight.models.choice.offer_limits import allotted, columns_asked
+from counterweight.models.choice.offer_limits import Allotment, allotted, columns_asked
 from counterweight.models.choice.offer_training import told_categories
 from counterweight.models.choice.offers_to_try import as_asked, coins_of_offers, experiment
 from counterweight.models.choice.pricing import FAR, Kinds, beyond, offers_made, pricer, quantiles
@@ -317,7 +317,7 @@ class SavedOffers(SavedModel):
             )
         return self.accepted(self.encoded(frame), offers)
 
-    def allot(self, frame: pd.DataFrame, **limits: object) -> pd.DataFrame:
+    def allot(self, frame: pd.DataFrame, **limits: object) -> tuple[pd.DataFrame, Allotment]:
         """Offers that earn most together under limits on those who are expected to accept.
 
         Offers are those of the grid, else `points` of them evenly over what was made to anybody;

@@ -23,11 +23,11 @@ import math
 
 import numpy as np
 
-from counterweight.errors import CounterweightError
+from counterweight.errors import CounterweightError, listed
 from counterweight.evaluation.log_values import users_behind
 from counterweight.evaluation.metrics import CLIP, interval_of
 from counterweight.fragments import Array
-from counterweight.labeling.columns import CLUSTERS, refuse_outside, types_of_condition
+from counterweight.labeling.columns import CLUSTERS, like_codes, refuse_outside, types_of_condition
 from counterweight.labeling.log_files import id_among, looked_at
 from counterweight.labeling.logs import LogProblems, column_of, roles_of
 from counterweight.numerics.ranking import MOST_TIED, TopRows
@@ -49,6 +49,9 @@ STEP = 1 << 17
 COLUMNS = ("score", "reward", "weight", "cluster")
 _TYPES = ("float64", "float64", "float64", "int32")
 LABEL = "AUC, losses and calibration of predictions of a log"
+#: Values that may be codes of unknown among rewards of 0 and 1, and the most of the rows that have
+#: them.
+MOST_CODES, FEW_CODES = 3, 0.05
 #: Mean prediction over mean reward.
 RATIO = "predicted_over_observed"
 
@@ -74,12 +77,13 @@ class ScoredLog:
         """
         person = id_among(self.facts.get("id"), rows, reading)
         problems = LogProblems(self._roles, person=person)
-        counted = {"binary": True, "mass": 0.0, "least_reward": 0.0}
+        counted = {"binary": True, "mass": 0.0, "least_reward": 0.0, "odd": {}}
         counted["columns"] = [dict(_UNSEEN) for _ in self.facts["predictions"]]
 
         def facts():
             problems.tell_rows()
-            return counted | {"problems": problems.state(), "rows": problems.rows}
+            told = {"problems": problems.state(), "rows": problems.rows}
+            return counted | told | {"odd": [*counted["odd"].items()]}
 
         write_runs(path, self._batches(rows, reading, keys, problems, counted), facts)
 
@@ -97,6 +101,7 @@ class ScoredLog:
             p = np.stack([predicted_of(frame, name) for name in columns], axis=1)
             reward = part["reward"]
             counted["binary"] &= bool(np.isin(reward, (0, 1)).all())
+            counted["odd"] = _odd(reward, counted["odd"])
             counted["least_reward"] = min(counted["least_reward"], float(reward.min(initial=0.0)))
             counted["columns"] = [
                 _together(one, counted_of(own, reward))
@@ -131,6 +136,7 @@ class ScoredLog:
         rows = np.cumsum([0, *(counted["rows"] for counted in counts)])[:-1]
         offsets = np.where(bool(user), 0, rows % CLUSTERS).tolist()
         binary = all(counted["binary"] for counted in counts)
+        self._refuse_codes([dict(counted["odd"]) for counted in counts], problems)
         known, mass = {}, sum(counted["mass"] for counted in counts)
         tops = {share: (1 - share) * mass for share in self.facts.get("top", ())}
         least, columns = min(counted["least_reward"] for counted in counts), {}
@@ -188,6 +194,23 @@ class ScoredLog:
         ]
         return made
 
+    def _refuse_codes(self, counts, problems):
+        """Refuse a few rewards that look like codes of unknown where all others are 0 or 1."""
+        outcome, odd = self.facts["outcome"], {}
+        for one in counts:
+            for value, count in one.items():
+                odd[value] = odd.get(value, 0) + count
+        known = outcome.get("low") is not None or outcome.get("high") is not None
+        if known or not 0 < len(odd) <= MOST_CODES or not like_codes([*odd]).all():
+            return
+        if sum(odd.values()) <= FEW_CODES * problems.rows:
+            raise CounterweightError(
+                f"The reward {outcome['column']!r} is {listed(f'{one:g}' for one in sorted(odd))} "
+                f"in {sum(odd.values())} of {problems.rows} rows, and 0 or 1 in all others. If "
+                "that means unknown, leave these rows out of the log; if it is a reward, say "
+                "between which values rewards lie: reward: {column, low, high}."
+            )
+
     def _told(self, metric, one, known):
         value, influence, mass = one
         own = known["filled"]
@@ -202,6 +225,20 @@ class ScoredLog:
         numbers = {"value": value, "standard_error": error, "low": low, "high": high}
         # JSON knows no NaN.
         return _plain(numbers)
+
+
+def _odd(reward, before):
+    """How often rewards (n,) have a value that is not 0 or 1, by value, with those of `before`.
+
+    Beyond `MOST_CODES` values they are numbers, and none is counted further.
+    """
+    if len(before) > MOST_CODES:
+        return before
+    values, counts = np.unique(reward[~np.isin(reward, (0, 1))], return_counts=True)
+    made = dict(before)
+    for value, count in zip(values[: MOST_CODES + 1].tolist(), counts.tolist(), strict=False):
+        made[value] = made.get(value, 0) + count
+    return made
 
 
 def predicted_of(frame, column):

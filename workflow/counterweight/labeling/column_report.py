@@ -346,6 +346,8 @@ def _apart(values, counts, at, low, high, rows):
     gap = least - value if value < least else value - most
     if gap >= max(most - least, 5):
         return True
+    if value < 0 and (least, most) == (0, 1) and len(others) == 2 and counts[at] <= 0.05 * rows:
+        return True  # beside yes and no
     if value < 0 <= least and gap >= 5 * np.median(np.diff(values[others])):
         return True
     often = counts[at] >= max(0.02 * rows, 5 * np.median(counts[others]))

@@ -464,7 +464,7 @@ def small_chart(points, width=330, row=22, room=168):
 
 #: What stands in the files that studies give away, by their names.
 HOLDS = {
-    "scores": "Each row: its estimate, what it rests on, and the columns of most importance to it.",
+    "scores": "Each row: its estimate, and what else is told of it.",
     "offers": "Each person: the best offer, and what it is expected to earn.",
     "values": "What each policy is worth by the rows of the log.",
     "measures": "How good each column of predictions is.",

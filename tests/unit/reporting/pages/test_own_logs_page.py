@@ -318,6 +318,14 @@ def test_of_predictions_that_rank_alike_the_one_with_less_loss_is_first():
     assert ", as Ranks, which ranks all rows alike: " in said and "better than Flat on" in said
 
 
+def test_predictions_that_know_what_came_are_doubted_first():
+    known = numbers(AUC, ours=predicted(0.8), peek=predicted(0.999))
+    assert page.ranking_answer(known).warning.startswith(
+        "Too good to be true? The predictions Peek have AUC 0.999"
+    )
+    assert not page.ranking_answer(numbers(AUC, ours=predicted(0.98))).warning
+
+
 @pytest.mark.parametrize(("most", "said"), [(94.1, True), (2.0, True), (177.0, False)])
 def test_predictions_that_are_no_chances_are_told(most, said):
     made = predicted(0.7)

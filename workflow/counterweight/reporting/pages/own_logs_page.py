@@ -25,6 +25,7 @@ from counterweight.reporting.sheets import (
     pairs,
 )
 from counterweight.reporting.study_page import (
+    TOO_GOOD,
     Answer,
     StudyPage,
     column_records,
@@ -514,7 +515,21 @@ def ranking_answer(numbers):
     if any(numbers.get(one.source, "predictions_outside").mean > 0 for one in lines):
         todo.append("Give predictions as chances from 0 to 1, to have their size judged.")
     more = (*(f"{text}." for text in said[1:]), *others, *bought_of_log(numbers), *more)
-    return Answer(f"{said[0]}.", more, *cards, todo=todo, warning=refused_of_log(numbers))
+    doubt = _too_good(numbers, lines) or refused_of_log(numbers)
+    return Answer(f"{said[0]}.", more, *cards, todo=todo, warning=doubt)
+
+
+def _too_good(numbers, lines):
+    """A warning of predictions that rank as only those do that know what came; else ""."""
+    told = [one for one in lines if numbers.get(one.source, "auc").mean >= TOO_GOOD]
+    if not told:
+        return ""
+    size = in_words(numbers.get(told[0].source, "auc"), numbers.measure("auc"))
+    return (
+        f"Too good to be true? The predictions {told[0].label} have AUC {size}: "
+        "ask whether they were made before the reward was known. Of new events those that were "
+        "made of it, or learned from these very rows, tell nothing."
+    )
 
 
 def _sizes(numbers, line, metric):

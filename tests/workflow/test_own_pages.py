@@ -402,6 +402,9 @@ def test_a_log_that_dropped_zeros_is_one_number_a_name(run):
     for name, label in (("boosting", "Gradient boosting"), ("logistic", "Logistic regression")):
         told = number(measured(run, "kept", name, "auc", **place), 3)
         assert page.card(label).startswith(told) and f"{told} [" in page.answer
+    shown = load(run("kept").results / "kept")._repr_html_()
+    assert re.search(rf"{re.escape(share)} (\[[\d.]+, [\d.]+\])", page.answer)[1] in shown
+    assert re.search(r"have AUC [\d.]+ (\[[\d.]+, [\d.]+\])", page.answer)[1] in shown
     # A yes counts for the rows that it stands for, in the order of the table.
     yes = csv(run, "kept", "scores")["decision"].astype(str).isin({"yes", "1", "True"})
     stands = log["clicked"].map({1: 1, 0: 10})

@@ -60,6 +60,7 @@ BY_HEADER = [
         "which weights.features names",
     ),
     (BLANKS | {"tilt": {"times": 0}}, "tilt.times is 0: it must be above 0."),
+    (BLANKS | {"tilt": {"rate": 26.6}}, "it must be below 1. In parts of 1, 26.6 % is 0.266."),
     (
         BLANKS | {"tilt": {"times": 2}, "weights": HECKMAN | {"exclusion": "branch"}},
         "tilt and the weights heckman stand together",

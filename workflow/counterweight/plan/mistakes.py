@@ -265,7 +265,10 @@ def _sentences(error, place):
     if rule in ("minItems", "minProperties", "minLength") and not given:
         return [f"{where} is empty: give something, or leave the key out."]
     if rule in _LIMITS:
-        return [f"{where} is {said}: it must be {_LIMITS[rule]} {error.validator_value:g}."]
+        most = error.validator_value
+        of_hundred = rule in ("maximum", "exclusiveMaximum") and most == 1 < given <= 100
+        meant = f" In parts of 1, {said} % is {given / 100:g}." if of_hundred else ""
+        return [f"{where} is {said}: it must be {_LIMITS[rule]} {most:g}.{meant}"]
     if rule == "uniqueItems":
         return [f"{where} names something twice: {listed(given)}."]
     return [f"{where} is {said}: {error.message}."]

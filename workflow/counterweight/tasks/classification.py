@@ -476,6 +476,7 @@ def plan_deliver(plan, study, at):
     }
     if chosen["among"]:
         inputs["judged"] = [at.metrics(name) for name in chosen["among"]]
+        inputs["sizes"] = at.metrics("labels")
         given["among"] = chosen["among"]
     if chosen["among"] or methods[chosen["method"]]["options"].get("constraints"):
         outputs["metrics"] = at.metrics("delivered")
@@ -509,6 +510,8 @@ def deliver(job):
         job.given,
         read_facts(job.input.features).get("categories"),
     )
+    if chosen:
+        saved.facts["answers"] = _answers(job)
     saved.save(job.output.model)
     write_answers(job.output.table, job.output.csv, scores)
     job.log.info(
@@ -535,6 +538,34 @@ def _losses(job):
     for name, path in zip(job.given["among"], job.input.judged, strict=True):
         lines = read_table(path).query("metric == 'log_loss' and part == '' and setting == ''")
         told[name] = float(lines["value"].mean())
+    return told
+
+
+def _answers(job):
+    """What a notebook shows of chances: the share of ones of the log, and how they rank test rows.
+
+    Of one split, as the page has it; nothing of several, whose intervals are of all of them.
+    """
+    import math
+
+    from counterweight.numerics.estimate import normal_interval
+    from counterweight.tables.parquet import read_table
+
+    judged, told = dict(zip(job.given["among"], job.input.judged, strict=True)), {}
+    for name, path, percent, metric, part in (
+        ("share of ones, all rows of the log", job.input.sizes, True, "positive_share", "all"),
+        ("AUC, rows held out", judged[job.given["method"]], False, "auc", ""),
+    ):
+        lines = read_table(path).query(
+            f"metric == {metric!r} and part == {part!r} and setting == ''"
+        )
+        lines = lines[lines["target"] == "general"].set_index("variable")
+        if lines.index.is_unique and "" in lines.index:
+            value, error = lines.loc["", ["value", "standard_error"]].astype(float)
+            # Of a number of rows that is known there is no interval.
+            ends = normal_interval(value, error or math.nan, bounds=(0.0, 1.0))
+            ends = lines["value"].get("low", ends[0]), lines["value"].get("high", ends[1])
+            told[name] = [percent, value, *map(float, ends)]
     return told
 
 

@@ -632,7 +632,9 @@ def _shown(job, facts, records):
         far = far or one["metric"] == "unsupported_headline" and bool(one["value"])
     outcome = facts["outcome"]
     what = f"{outcome} = {value_in_words(facts)}" if binary else f"mean {outcome}"
-    what += f", {_WHOSE.get(given['target'], given['target'])}" + ", bounds" * far
+    whose = _WHOSE.get(given["target"], given["target"])
+    whose = "all rows of the log" if given.get("thinned") else whose
+    what += f", {whose}" + ", bounds" * far
     told = {what: [binary, *(answer.get(end, math.nan) for end in ("", "low", "high"))]}
     if not (facts["tilt"] or facts.get("collected")):
         tested = OutOfFold.read(paths.labels, paths.weights, paths.predictions)

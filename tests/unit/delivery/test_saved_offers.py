@@ -611,3 +611,21 @@ def test_that_a_confidence_counts_the_coins_alone_is_told(caplog):
     tree.allot(frame, capacity=60, confidence=0.95)
     (told,) = caplog.messages
     assert "0.95 is over the chance in answers alone" in told
+
+
+def test_an_offer_at_an_end_of_what_was_made_was_made_and_one_beyond_was_not():
+    saved = saved_of("offer_logistic", "")
+    frame = survey(5)
+    X = saved.encoder.transform(frame)
+    X, low, high = np.repeat(X[:1], 5, axis=0), saved.scale.low, saved.scale.high
+    least, most = np.full(5, low + 1), np.full(5, high - 1)
+    offers = np.array([low + 0.5, low + 1, low + 2, high - 1, high - 0.5])
+    close, none = np.full(5, np.inf), np.full(5, "", object)
+    supported, told = saved._reasons(X, close, offers, least, most, none)
+    assert supported.tolist() == [False, True, True, True, False]
+    beyond = "no price to choose from was made to such people"
+    made = "price that was made to such people"
+    assert told.tolist() == [beyond, f"the least {made}", "", f"the largest {made}", beyond]
+    # At the ends of the range itself no other could be made.
+    ends = np.full(5, low), np.full(5, high)
+    assert not any(saved._reasons(X, close, ends[0], *ends, none)[1])

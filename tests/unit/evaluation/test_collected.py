@@ -486,3 +486,16 @@ def test_the_fit_in_numbers_is_the_model_that_assists():
     at = bought.nonzero()[0]
     line = np.polyfit(f[at], y[at], 1, w=np.sqrt(1 / chances[at]))
     assert (slope, constant) == pytest.approx(tuple(line), rel=1e-9)
+
+
+def test_predictions_from_0_to_1_are_chances_and_those_beyond_are_none():
+    """With every label bought the value is that of all rows, whatever was predicted."""
+    y, p, *_ = drawn(5, 300)
+    p = p.copy()
+    p[:2] = 0.0, 1.0
+    every = np.ones(300), np.ones(300, bool)
+    assert collected_metric("brier", y, *every, p).value == pytest.approx(np.mean((y - p) ** 2))
+    for end in (-1e-9, 1 + 1e-9):
+        p[2] = end
+        with pytest.raises(CounterweightError, match="no chances"):
+            collected_metric("brier", y, *every, p)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from counterweight.models.choice import covariates
 from counterweight.models.choice.baselines import OfferLogistic
-from counterweight.models.choice.covariates import Mover, few_steps_apart
+from counterweight.models.choice.covariates import Mover, few_steps_apart, risen
 from counterweight.models.choice.offer_model import expected_revenue, soft_optimal_offer
 from counterweight.models.choice.predictive_choice import PredictiveChoiceModel
 from counterweight.models.choice.pricing import pricer, quantiles
@@ -212,3 +212,23 @@ def test_segments_given_the_answer_are_by_bayes_rule(monkeypatch):
     assert prior == pytest.approx(np.repeat([[0.25], [0.75]], 3, axis=1))
     both = chance.T * [[0.25], [0.75]]
     assert after == pytest.approx(both / both.sum(axis=0))
+
+
+def test_rows_that_count_several_times_raise_the_likelihood_as_repeated_ones():
+    X, t, y, _, _ = cells(3, 500)
+    model = fitted(X, t, y, CELLS, most_components=1)
+    often = np.random.default_rng(1).integers(1, 4, len(X))
+    found, told = [], model._thresholds
+    used = told.coefficients != 0
+    begin = told.coefficients[used] + np.linspace(-0.05, 0.05, used.sum())
+    for again, weight in ((np.arange(len(X)), often), (np.repeat(np.arange(len(X)), often), 1)):
+        weight = np.broadcast_to(weight, len(again)).astype(float)
+        data = model._choice_rows(X[again], t[again], y[again], weight)
+        rows = told.rows(X[again])[:, used]
+        curves, moves = risen(data, model._parameters(), rows, begin)
+        score = curves[0, 0, 0] + curves[0, 0, 1] * (t - 0.5 - told.rows(X)[:, used] @ moves)
+        found.append(score)
+    np.testing.assert_allclose(*found, atol=0.02)
+    # At the top of the likelihood weighted residuals sum to 0, also times the offer.
+    left = often * (y - expit(found[0]))
+    assert abs(left.sum()) < 0.5 and abs(left @ t) < 0.5

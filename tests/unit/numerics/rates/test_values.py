@@ -266,6 +266,10 @@ def test_intervals_are_normal_ones_with_what_few_rows_add():
     (_, by_chance) = verdicts_of([both], ["coverage(a) <= 0.3"], "test", 0.9)
     assert by_chance.high - by_chance.low == pytest.approx(2 * z * both[1, 3])
     assert by_chance.excess == pytest.approx(-0.15) and by_chance.constraint == "coverage(a) <= 0.3"
+    # The interval holds 0, so new rows leave it open; of rows that were trained on it is a fact.
+    assert by_chance.low < 0 < by_chance.high and by_chance.verdict == "undecided"
+    (_, fact) = verdicts_of([both], ["coverage(a) <= 0.3"], "training", 0.9)
+    assert fact.verdict == "kept" and fact[3:-1] == by_chance[3:-1]
     (above,) = constraint_values(p, None, data, ["coverage(a) >= 0.3"])
     assert above[1, 2] == pytest.approx(0.15)
 

@@ -227,7 +227,7 @@ def _answered(stages, name, y):
 def _losses(deliver, y):
     """Mean loss of each method on the rows without an outcome, whose outcomes are known here."""
     fit = Fitted.of(SimpleNamespace(given=deliver.given, input=SimpleNamespace(**deliver.inputs)))
-    data, answers = fit.data, fit.answers
+    data, answers = fit.data, fit.hidden.answers
     blank, kind = ~data.labeled, "binary" if data.binary else "number"
     weight = data.weight[blank]
     return {

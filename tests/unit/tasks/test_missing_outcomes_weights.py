@@ -129,6 +129,103 @@ def test_a_number_by_an_instrument_has_the_mean_of_the_model_of_selection(tmp_pa
     assert abs(mean - y[~seen].mean()) < 3 * error < 6 * error < abs(like - y[~seen].mean())
 
 
+#: A combination of weighted fits, as a table of one's own has it.
+COMBINED = SMALL | {
+    "models": [
+        {"model": "logistic"},
+        {"model": "logistic", "weights": "chosen", "name": "led"},
+        {"model": "stacked", "name": "combined", "parts": ["led"]},
+    ]
+}
+
+
+def by_instrument(rows, seed, number):
+    """Columns and outcomes of people, and who has one: by an unseen cause and by `far`."""
+    rng = np.random.default_rng([51, seed])
+    age, far = rng.normal(size=(2, rows))
+    cause, unseen = rng.multivariate_normal([0, 0], [[1, 0.7], [0.7, 1]], rows).T
+    y = 0.6 * age + cause
+    columns = {"who": np.arange(rows), "age": age.round(4), "far": far.round(4)}
+    return pd.DataFrame(columns), y if number else y > 0.3, 0.4 * age + 1.2 * far + unseen > 0
+
+
+def by_outcome(rows, seed, number=False):
+    """The same where who has an outcome goes by the outcome alone."""
+    rng = np.random.default_rng([52, seed])
+    y = rng.random(rows) < 0.35
+    age, far = rng.normal(size=(2, rows)) + y * np.array([[1.2], [0.8]])
+    columns = {"who": np.arange(rows), "age": age.round(4), "far": far.round(4)}
+    return pd.DataFrame(columns), y, rng.random(rows) < np.where(y, 0.75, 0.35)
+
+
+def told_of_everyone(folder, law, seed, number, weights, **further):
+    """Rows, who has an outcome, the study, its scores, and what it says by part and variable."""
+    frame, y, seen = law(1500, seed, number)
+    frame["y"] = np.where(seen, y * 1.0, np.nan)
+    told = {"weights": weights, "study": COMBINED} | further
+    own, files = delivered(folder, frame, **told)
+    made = read_table(files["metrics"])
+    made = made[made["metric"].isin(["target_rate", "target_mean"])]
+    return frame, seen, own, read_table(files["scores"]), made.set_index(["part", "variable"])
+
+
+BY_OUTCOME = [
+    (by_instrument, False, {"weighting": "heckman", "name": "chosen", "exclusion": "far"}),
+    (by_instrument, True, {"weighting": "heckman", "name": "chosen", "exclusion": "far"}),
+    (by_outcome, False, {"weighting": "rosset_label_only", "name": "chosen"}),
+]
+
+
+@pytest.mark.parametrize(("law", "number", "weights"), BY_OUTCOME)
+def test_new_rows_of_the_same_law_are_told_as_everyone_is(tmp_path, law, number, weights):
+    for seed in range(3):
+        _, seen, own, scores, made = told_of_everyone(tmp_path, law, seed, number, weights)
+        new, y, _ = law(4000, 100 + seed, number)
+        saved = load(own.at.folder)
+        mean = saved.scores(new, reasons=False)["estimate"].mean()
+        low, high = (made.loc[("", end), "value"] for end in ("low", "high"))
+        assert low < mean < high and low < y.mean() < high
+        # Rows without an outcome differ by more than the error of the answer.
+        hidden, error = scores["estimate"][~seen].mean(), made.loc[("", ""), "standard_error"]
+        assert mean - hidden > 2 * error
+        if not number:  # of which the model of selection moves the mean
+            # So do predictions that a method is judged by, and rows of the table told as new ones.
+            assert scores["cross_validated"].mean() == pytest.approx(mean, abs=error)
+            (ratio,) = (
+                one["value"]
+                for one in own.run("evaluate", "combined")
+                if (one["metric"], one["part"]) == ("calibration_ratio", "")
+                and not one.get("variable")
+            )
+            assert ratio == pytest.approx(1, abs=0.02)
+
+
+def test_the_rows_of_a_table_told_as_new_ones_have_the_mean_that_it_tells(tmp_path):
+    frame, _, own, _, made = told_of_everyone(tmp_path, *BY_OUTCOME[1][:1], 5, *BY_OUTCOME[1][1:])
+    told = load(own.at.folder).scores(frame.drop(columns="y"), reasons=False)["estimate"]
+    assert told.mean() == pytest.approx(made.loc[("", ""), "value"], rel=1e-6)
+
+
+def test_rows_without_an_outcome_are_told_alike_whether_answers_are_for_them_or_everyone(tmp_path):
+    law, number, weights = BY_OUTCOME[2]
+    ends = {}
+    for target in ("everyone", "unlabeled"):
+        told = law, 7, number, weights
+        _, seen, own, scores, made = told_of_everyone(tmp_path, *told, target=target)
+        ends[target] = scores[["estimate", "low", "high"]][~seen].mean()
+        new = load(own.at.folder).scores(law(1500, 7)[0][~seen], reasons=False)["estimate"]
+        if target == "unlabeled":
+            # For rows without an outcome new ones are such, too.
+            assert new.to_numpy() == pytest.approx(scores["estimate"][~seen].to_numpy(), abs=1e-9)
+        else:
+            # So do plans of labels of rows without one, which go by no other estimate.
+            plan = load(own.at.folder).collect(law(1500, 7)[0][~seen], 40, key=3)
+            told = plan.people["estimate"].to_numpy()
+            assert told == pytest.approx(scores["estimate"][~seen].to_numpy(), abs=1e-9)
+            assert new.mean() > told.mean() + 0.05
+    assert ends["everyone"].to_numpy() == pytest.approx(ends["unlabeled"].to_numpy(), abs=0.02)
+
+
 def test_weights_that_were_asked_for_are_in_all_that_is_delivered(tmp_path):
     frame = people(60, 8)
     asked = Own(tmp_path, frame, {"id": "who", "outcome": "y", "weights": "shimodaira"}).study

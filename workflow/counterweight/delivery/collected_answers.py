@@ -297,7 +297,7 @@ def estimate_records(metric, found, **place):
 
 def _without_outcome(job, key):
     """The fit, the table, the places of rows without an outcome, these rows, and their ids."""
-    fit, frame = Fitted.of(job), read_table(job.input.table)
+    fit, frame = Fitted.of(job).hidden, read_table(job.input.table)
     blank = np.flatnonzero(~fit.data.labeled)
     if not len(blank):
         raise CounterweightError(

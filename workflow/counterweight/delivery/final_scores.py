@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
-from counterweight.delivery.saved_scores import CalibrationBand, SavedScores
+from counterweight.delivery.saved_scores import CalibrationBand, HiddenRows, SavedScores
 from counterweight.errors import in_figures, listed
 from counterweight.evaluation.cross_validation import beside_parts, better, losses, robust_records
 from counterweight.evaluation.hidden_labels import LOOKED_ROWS, TargetRows, sensitivity
@@ -69,7 +69,8 @@ class Fitted:
     """What a study delivers before anything is told of it: the method, its model and band.
 
     `held_out` (M,) are its predictions of tested rows by fits that have not seen them, `why` the
-    sentences on how it was chosen.
+    sentences on how it was chosen. All is as told of a new row; `hidden` is the same as told of
+    rows of the table without an outcome, where selection goes by the outcome: else it is itself.
     """
 
     data: BlankData
@@ -80,22 +81,37 @@ class Fitted:
     model: object
     held_out: np.ndarray
     band: CalibrationBand
+    _hidden: object = None
+
+    @property
+    def hidden(self):
+        return self._hidden or self
 
     @classmethod
     def of(cls, job):
         """By the files and settings of a job."""
         given, paths = job.given, job.input
         data = BlankData.read(paths.features, paths.columns, paths.labels, given["max_levels"])
-        tested = OutOfFold.read(paths.labels, paths.weights, paths.predictions)
-        name, why = chosen_method(tested, given["methods"], given["chosen"])
-        answers = _Answers(data, tested, given["methods"], paths.models, given["target"])
+        apart, target = given.get("apart", False), given["target"]
+        tested = OutOfFold.read(paths.labels, paths.weights, paths.predictions, apart)
+        chosen = chosen_method(tested, given["methods"], given["chosen"])
+        told, hidden = tested.apart() if apart else (tested, None)
+        answers = _Answers(data, told, given["methods"], paths.models, target)
+        if not apart:
+            return cls._told(data, tested, answers, *chosen)
+        hidden = cls._told(data, hidden, answers.by(hidden), *chosen)
+        return cls._told(data, tested, answers, *chosen, hidden)
+
+    @classmethod
+    def _told(cls, data, tested, answers, name, why, hidden=None):
+        """With the model and band of the method by `answers`."""
         model, held_out = answers.model(name), answers.out_of_fold(name)
         kind = "binary" if data.binary else "amount" if tested.amounts else "number"
         band = CalibrationBand(kind, most=tested.most).fit(tested.y, held_out, tested.weight)
-        weight = tested.to_hidden(given["target"])
+        weight = answers.tested.to_hidden(answers.target)
         if by_block := variance_of_block(data, tested, tested.y - held_out, weight):
             band.fit_blocks(held_out, weight, *by_block[1:])
-        return cls(data, tested, answers, name, why, model, held_out, band)
+        return cls(data, tested, answers, name, why, model, held_out, band, hidden)
 
     @property
     def told(self):
@@ -116,6 +132,7 @@ def final_scores(job, tilted=None, elsewhere=None, collected=None):
     """
     given, paths = job.given, job.input
     fit, names = Fitted.of(job), list(given["methods"])
+    fit = fit.hidden if collected else fit  # what labels of rows without an outcome put right
     by_weights = _by_weights(given, fit)  # before all that is told of the fit, which it may move
     data, tested, answers, name, why = fit.data, fit.tested, fit.answers, fit.name, fit.why
     model, held_out, band = fit.model, fit.held_out, fit.band
@@ -130,6 +147,9 @@ def final_scores(job, tilted=None, elsewhere=None, collected=None):
     if not collected:  # of many rows all columns are as much again as what is made of them
         frame = frame[[given["id"]] if given["id"] else []]
     saved = SavedScores(facts, data.encoder, model, band, support, {})
+    if fit.hidden is not fit:
+        by = fit.hidden.model
+        saved.hidden = HiddenRows(by.factors, by.constant, fit.hidden.band)
     if chance is not None and support.least_chance_ > 0:
         # From as many rows as the chances are learned from, the first by content.
         some = np.sort(data.in_order(np.arange(len(data.rows)))[:FOLD_ROWS])
@@ -142,7 +162,7 @@ def final_scores(job, tilted=None, elsewhere=None, collected=None):
             data,
             tested,
             held_out,
-            fit.told[~data.labeled],
+            fit.hidden.told[~data.labeled],
             target=given["target"],
             event=f"{facts['outcome']} = {value_in_words(facts)}" if facts["names"] else "1",
             selection=chance,
@@ -150,7 +170,7 @@ def final_scores(job, tilted=None, elsewhere=None, collected=None):
         facts["assumes"] = facts["tilt"]["assumes"]
     if collected:
         collected, first = (collected(job, fit, frame), _scores(saved, fit, frame, chance))
-        at_random, _ = _means(saved, data, tested, first, held_out, given, by_weights)
+        at_random, _ = _means(saved, fit, first, given, by_weights)
         saved.tilt, facts["tilt"] = collected.tilt(chance, given["target"] == "general")
         facts |= {"collected": collected.facts(), "rests_on": [], "assumes": None}
     for sentence in (*facts["why"], *(facts["rests_on"] if tilted else ())):
@@ -160,6 +180,7 @@ def final_scores(job, tilted=None, elsewhere=None, collected=None):
         collected.fill(scores, saved.classes_ if saved.binary else None)
     elif not (tilted or elsewhere):  # while the models have the scores of all rows
         estimates = {one: answers.of(one) for one in names}
+        ahead = {one: fit.hidden.answers.of(one)[~data.labeled] for one in names}
     further = []
     if elsewhere:
         *known, told, far = elsewhere(data, tested, held_out, saved, paths.table, given)
@@ -178,7 +199,7 @@ def final_scores(job, tilted=None, elsewhere=None, collected=None):
         further = collected.records(at_random)
     else:
         rows = TargetRows.here(data, tested, given["target"])
-        means, further = _means(saved, data, tested, scores, held_out, given, by_weights)
+        means, further = _means(saved, fit, scores, given, by_weights)
     records = _records(job, data, name, scores, weight, means, chance)
     records += [
         {"repeat": 0, "target": given["target"], "rows": len(scores)} | one for one in further
@@ -193,14 +214,15 @@ def final_scores(job, tilted=None, elsewhere=None, collected=None):
             rest = {"y": tested.y, "weight": tested.to_hidden(given["target"])}
             rest |= {"design": tested.design, "group": tested.group}
             rest |= {"design_target": data.weight[blank]}
-            ahead = {one: p[blank] for one, p in estimates.items()}
+            predictions = {one: fit.hidden.answers.out_of_fold(one) for one in names}
             made += unlabeled_records(rest, predictions, ahead, name)
         records += [{"repeat": 0, "target": given["target"]} | record for record in made]
     headline = means[0][1]
     ends = headline, means[-1][1], bool(elsewhere)
     excluded = (given.get("influence") or {"options": {}})["options"].get("exclusion")
     tilted = saved.tilt, given["tilt"]
-    swept = sensitivity(data, rows, name, answers, *tilted, *ends, excluded=excluded)
+    both = answers, fit.hidden.answers
+    swept = sensitivity(data, rows, name, both, *tilted, *ends, excluded=excluded)
     place = {"repeat": 0, "target": given["target"], "rows": headline.rows}
     return saved, scores, records + [place | record for record in swept]
 
@@ -312,12 +334,22 @@ def _sampled(data):
 
 
 class _Answers:
-    """Estimates of all rows by each method, of rows that it was tested on without them."""
+    """Estimates of all rows by each method, of rows that it was tested on without them.
+
+    Models are combined, and moved to the mean of those that they are told of, by the weights that
+    `tested.to_hidden` has.
+    """
 
     def __init__(self, data, tested, methods, models, target):
-        self.data, self.tested, self.target = data, tested, target
+        self.data, self.tested, self.target, self.whom = data, tested, target, target
         self.methods, self.paths = methods, dict(zip(methods, models, strict=True))
         self.models, self.parts, self.made, self.held_out, self.in_time = {}, {}, {}, {}, {}
+
+    def by(self, hidden):
+        """The same fits as `OutOfFold` tells them of rows without an outcome."""
+        made = _Answers(self.data, hidden, self.methods, self.paths.values(), self.target)
+        made.parts, made.whom = self.parts, "unlabeled"
+        return made
 
     def model(self, name):
         """The fit of a method to all labeled rows, a `CombinedModel`."""
@@ -325,7 +357,7 @@ class _Answers:
             return self.models[name]
         parts = [self._part(part) for part in _parts(self.methods, name)]
         if self.methods[name]["model"] == "stacked":
-            told = read_models(self.paths[name])[0, self.target]
+            told = read_models(self.paths[name])[0, self.whom]
             factors, constant = np.ravel(told["factors"]), float(told["constant"])
         else:
             # Moved to the mean of the target, as what is combined is.
@@ -402,11 +434,11 @@ def _scores(saved, fit, frame, chance):
     Of the others it is known that they have none, so that a tilt moves them by all of it; their
     `chance` to have one is by fits that have not seen them.
     """
-    data, tested = fit.data, fit.tested
+    data, tested, hidden = fit.data, fit.tested, fit.hidden
     tilt = saved.tilt and replace(saved.tilt, chance=None)
     seen = saved.chance and _CrossFitted(data.rows, chance)
-    model, known = fit.answers.of_table(fit.name), data.labeled
-    asked = replace(saved, model=model, tilt=tilt, chance=seen, known=data.rows[known])
+    told, known = {"model": hidden.answers.of_table(fit.name), "band": hidden.band}, data.labeled
+    asked = replace(saved, tilt=tilt, chance=seen, known=data.rows[known], **told)
     # What is told of each row has its score by each part, which other methods are told by, too.
     with saved.model.remembering(data.encoded):
         made = [asked.told(data.encoded[part]) for part in row_blocks(len(data.rows))]
@@ -420,6 +452,8 @@ def _scores(saved, fit, frame, chance):
     scores["cross_validated"] = np.nan
     places = np.searchsorted(data.rows, tested.row)
     scores.loc[places, "cross_validated"] = fit.held_out
+    if hidden is not fit:  # of rows without an outcome, which no fit has seen, as new ones are told
+        scores.loc[~known, "cross_validated"] = fit.told[~known]
     person = saved.facts["id"]
     if person:
         scores.insert(0, person, frame[person].to_numpy())
@@ -446,11 +480,11 @@ def _by_weights(given, fit):
     None elsewhere. A weighting that knows this mean without weights has the model moved to it, but
     with a time, by which rows have levels of their own.
     """
-    told, data, tested = given.get("influence"), fit.data, fit.tested
+    told, data, tested, apart = given.get("influence"), fit.data, fit.tested, fit.hidden
     if told is None or data.labeled.all():
         return None
     residual = np.zeros(len(data.rows))
-    residual[np.searchsorted(data.rows, tested.row)] = tested.y - fit.held_out
+    residual[np.searchsorted(data.rows, tested.row)] = tested.y - apart.held_out
     seen, blank = (np.flatnonzero(rows) for rows in (data.labeled, ~data.labeled))
     seen, blank = (places[data.in_order(places)] for places in (seen, blank))
     of_all = np.unique(data.group[np.r_[seen, blank]], return_inverse=True)[1]
@@ -463,13 +497,17 @@ def _by_weights(given, fit):
         parts = reference(told["function"])(rows, residual[seen], data.weight[seen], **options)
     else:
         mean, *parts = own
-        unmoved = np.average(fit.model.predict(hidden[0]), weights=hidden[1])
+        unmoved = np.average(apart.model.predict(hidden[0]), weights=hidden[1])
         fit.why.append(
             f"Estimates are moved so that those of rows without an outcome are {in_figures(mean)} "
             "on average, by the model of selection itself; by weights alone it would be "
             f"{in_figures(unmoved)}."
         )
-        fit.model.move_to(mean, *hidden)
+        apart.model.move_to(mean, *hidden)
+        if apart is not fit:  # new rows have the mean of all rows of the table
+            known = data.weight * data.labeled
+            of_all = known @ np.where(data.labeled, data.y, 0.0) + mean * hidden[1].sum()
+            fit.model.move_to(of_all / data.weight.sum(), data.encoded, data.weight)
     if groups is not None and len(parts) == 2:
         parts = [np.bincount(groups, np.concatenate(parts))]
     return float(np.sqrt(sum(part @ part for part in parts)))
@@ -490,7 +528,7 @@ def _like_group(group, hidden, residual):
     return 1 + (size[there] - 1) * np.clip(alike / pairs / own * len(seen) if pairs else 1, 0, 1)
 
 
-def _means(saved, data, tested, scores, held_out, given, by_weights):
+def _means(saved, fit, scores, given, by_weights):
     """The mean outcome of those that answers are for, of those without an outcome, and its errors.
 
     Pairs of a part of the records and an `Estimate`: "" is of the target, ``unlabeled`` of the rows
@@ -498,6 +536,7 @@ def _means(saved, data, tested, scores, held_out, given, by_weights):
     those that they are for are unlike all labeled rows, ends are those of any outcome. Then records
     of what rests on data.
     """
+    data, tested, told_apart = fit.data, fit.tested, fit.hidden
     blank, design, tilt = ~data.labeled, data.weight, saved.facts["tilt"]
     share = design[blank].sum() / design.sum()
     estimate = scores["estimate"].to_numpy()
@@ -510,7 +549,7 @@ def _means(saved, data, tested, scores, held_out, given, by_weights):
             error = float(np.sqrt(design * (design - 1) @ (estimate - mean) ** 2) / design.sum())
         ends = around(mean, ndtri(0.975) * error, tested.bounds) if error else (mean, mean)
         return [("", Estimate(mean, error, *map(float, ends), rows, float(rows), 1.0))], []
-    expected, residual = estimate[blank], tested.y - held_out
+    expected, residual = estimate[blank], tested.y - told_apart.held_out
     weight = tested.to_hidden(given["target"])
     noise = expected * (1 - expected)
     if not data.binary:
@@ -524,7 +563,8 @@ def _means(saved, data, tested, scores, held_out, given, by_weights):
         error, low, high = (tilt[f"rate_{part}"] for part in ("error", *ENDS))
     on, hidden_rows = scores["supported"].to_numpy()[blank], data.encoded.take(blank)
     seen = tested.y, residual, weight
-    ends = ends_of(saved, hidden_rows.take(~on), expected, on, design[blank], seen)
+    by = replace(saved, model=told_apart.model)
+    ends = ends_of(by, hidden_rows.take(~on), expected, on, design[blank], seen)
     metric = "target_rate" if data.binary else "target_mean"
     size = int(blank.sum()), effective_sample_size(weight), float(weight.max())
     exact = tilt is not None and tilt["by"] == "rate"

@@ -5,7 +5,7 @@ How far the answer for one row can be trusted is a function of its score: `Calib
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -53,6 +53,27 @@ def _stored_model(facts, arrays):
     return EncodedModel.from_arrays(facts["model"], facts.get("options", {}), *told)
 
 
+@dataclass
+class HiddenRows:
+    """By what rows without an outcome are told, where selection goes by it: factors and constant
+    of the parts that new rows are told by, and the band."""
+
+    factors: np.ndarray
+    constant: float
+    band: CalibrationBand
+
+    def to_arrays(self):
+        """Fitted numbers by name."""
+        own = {"factors": self.factors, "constant": float(self.constant)}
+        return own | self.band.to_arrays()
+
+    @classmethod
+    def from_arrays(cls, arrays):
+        """What `to_arrays` gave."""
+        told = np.ravel(arrays["factors"]), float(arrays["constant"])
+        return cls(*told, CalibrationBand.from_arrays(arrays))
+
+
 @dataclass(repr=False)
 class SavedScores(SavedPredictor):
     """Estimates of an outcome for rows of a table, with how far to trust each.
@@ -75,6 +96,8 @@ class SavedScores(SavedPredictor):
         Of the chance of an outcome, where rows with hardly any are not supported.
     known : array
         Ids of rows whose outcome is known, of which nobody asks what resembles them.
+    hidden : HiddenRows or None
+        None where rows without an outcome are told as new ones.
     """
 
     KIND, MADE_BY = "scores", ""
@@ -88,6 +111,15 @@ class SavedScores(SavedPredictor):
     tilt: object = None
     chance: object = None
     known: np.ndarray = ()
+    hidden: HiddenRows | None = None
+
+    def of_hidden(self) -> SavedScores:
+        """The same for rows of which it is known that they have no outcome."""
+        if self.hidden is None:
+            return self
+        own, by = self.model, self.hidden
+        model = CombinedModel(own.parts, by.factors, by.constant, own.amounts, own.most)
+        return replace(self, model=model, band=by.band, hidden=None)
 
     @property
     def binary(self) -> bool:
@@ -269,7 +301,7 @@ class SavedScores(SavedPredictor):
             ``with_labels(labels)`` what they say.
         """
         told = {"budget": budget, "half_width": half_width} | options
-        return reference(PLANS + ":LabelPlan")(self, frame, key=key, **told)
+        return reference(PLANS + ":LabelPlan")(self.of_hidden(), frame, key=key, **told)
 
     def explore(
         self,
@@ -302,7 +334,7 @@ class SavedScores(SavedPredictor):
             back by ``with_labels``.
         """
         told = {"share": share, "monthly": monthly} | options
-        return reference(PLANS + ":LabelPlan")(self, frame, key=key, explore=told)
+        return reference(PLANS + ":LabelPlan")(self.of_hidden(), frame, key=key, explore=told)
 
     def with_labels(self, labels: pd.DataFrame, frame: pd.DataFrame) -> object:
         """What labels bought by a plan say of the rows of a frame without an outcome.
@@ -319,7 +351,7 @@ class SavedScores(SavedPredictor):
         -------
         LabelAnswers
         """
-        return reference(PLANS + ":answers_with")(self, frame, labels)
+        return reference(PLANS + ":answers_with")(self.of_hidden(), frame, labels)
 
     def added(self, sums, more):
         return added(sums, more)
@@ -345,7 +377,7 @@ class SavedScores(SavedPredictor):
             "band": self.band.to_arrays(),
             "support": self.support.to_arrays(),
         }
-        for part in ("tilt", "chance"):
+        for part in ("tilt", "chance", "hidden"):
             if getattr(self, part) is not None:
                 columns_of[part] = getattr(self, part).to_arrays()
         for part, columns in columns_of.items():
@@ -369,6 +401,7 @@ class SavedScores(SavedPredictor):
         facts["model"] = OLD_NAMES.get(facts["model"], facts["model"])
         known, learner = facts.get("tilt"), facts.get("chance")
         further = ["tilt"] * bool(known) + ["chance"] * bool(learner)
+        further += ["hidden"] * ("texts of the hidden" in stored.facts)
         for part in ("encoder", "model", "band", "support", *further):
             texts = stored.facts[f"texts of the {part}"]
             parts[part] = {name: np.asarray(words, object) for name, words in texts.items()} | {
@@ -385,6 +418,7 @@ class SavedScores(SavedPredictor):
             stored.versions,
             reference(TILT).from_arrays(parts["tilt"], known["chance"]) if known else None,
             EncodedModel.of_learner(learner, parts["chance"]) if learner else None,
+            hidden=HiddenRows.from_arrays(parts["hidden"]) if "hidden" in parts else None,
         )
 
 

@@ -349,12 +349,14 @@ def sensitivity(
 ):
     """Records of how wrong the answer could be, and of how strong the columns are.
 
-    Of the method `name`; `answers` are those of all methods, `tilt` is fitted as `asked` for; see
-    `sensitivity_records` and `strength_records`.
+    Of the method `name`; `answers` are those of all methods, as told of a new row and as told of
+    rows without an outcome, `tilt` is fitted as `asked` for; see `sensitivity_records` and
+    `strength_records`.
     """
     if not rows.hidden.any():
         return []
-    p, centre, met = answers.of(name), 0.0, None
+    answers, hidden_answers = answers
+    p, centre, met = hidden_answers.of(name), 0.0, None
     made = {one: answers.of(one) for one in answers.methods} if data.binary else {}
     if tilt is not None:
         p, centre = tilt.calibrated(p), tilt.delta
@@ -433,7 +435,8 @@ def sensitivity_records(
             size = (gains or {}).get((NEVER, ALWAYS)[always] if name == "constant" else name)
             gain = rows.quality(p, parts, centre, known)
             records += _gained(name, gain, _met(gain, met) or size)
-    blank = q[rows.where][rows.hidden]
+    # Rows without an outcome are decided on as such.
+    blank = (p if seen is None else q)[rows.where][rows.hidden]
     odds = np.maximum(blank, 1 - blank) / np.maximum(np.minimum(blank, 1 - blank), 1e-12)
     open_ones = float(np.average(odds <= TWICE, weights=rows.weight[rows.hidden]))
     return records + [{"metric": "decisions_open", "value": open_ones}]

@@ -7,7 +7,7 @@ an order by what stands in them (`content_order`), which is the same however a t
 import copy
 import functools
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -470,7 +470,8 @@ class OutOfFold:
     is None without groups; no outcome is above `most`. `draws` are each method's predictions (R, M)
     by draw of the folds, in the order of the files; `folds` (R, M) are those of all of them; `own`
     is a row's own share of all rows of the table. `of_labeled` are weights and shares of all
-    labeled rows.
+    labeled rows. `of_hidden` are draws as they are told of rows without an outcome, where those of
+    everyone are others; see `apart`.
     """
 
     row: np.ndarray
@@ -485,6 +486,7 @@ class OutOfFold:
     amounts: bool = False
     of_labeled: tuple = ()
     most: float = np.inf
+    of_hidden: list = ()
 
     @property
     def kind(self):
@@ -514,6 +516,28 @@ class OutOfFold:
         beyond[beyond <= ROUNDING * share] = 0.0
         return beyond if beyond.any() else weight
 
+    def apart(self):
+        """These as they are told of everyone, and of rows without an outcome.
+
+        Where selection goes by the outcome, rows without one differ from like rows that have one,
+        and of a new row nobody knows which it would be. Weights of both are as `to_hidden` gives
+        them: to everyone no row stands for itself.
+        """
+        pairs = [(self.weight, self.of_labeled[0], self.draws)]
+        told = (self.to_hidden("general", of_labeled=one) for one in (False, True))
+        pairs.append((*told, self.of_hidden or self.draws))
+        return [
+            replace(
+                self,
+                weight=weight,
+                own=np.zeros(len(weight)),
+                of_labeled=(of_all, np.zeros(len(of_all))),
+                draws=draws,
+                of_hidden=[],
+            )
+            for weight, of_all, draws in pairs
+        ]
+
     def about_most(self, asked):
         """Whether there is a largest outcome, in a sentence, where it is not what `asked` says."""
         if asked is not None or not self.amounts:
@@ -536,15 +560,19 @@ class OutOfFold:
         return [drawn.mean(axis=0) for drawn in self.draws]
 
     @classmethod
-    def read(cls, labels, weights, predictions):
-        """From Parquet files: labels, weights (or an empty list), predictions of each method."""
+    def read(cls, labels, weights, predictions, apart=False):
+        """From Parquet files: labels, weights (or an empty list), predictions of each method.
+
+        With those of rows without an outcome if they are told `apart` from everyone.
+        """
         labels = read_columns(labels)
         labeled = labels["selected"] == 1
         rows, design = labels["row"][labeled], labels["weight"][labeled]
         weight = design / design.mean()
         if weights:
             weight = read_columns(weights)["weight"]
-        found = [_by_draw(read_columns(path)) for path in predictions]
+        tables = [read_columns(path) for path in predictions]
+        found = [_by_draw(table) for table in tables]
         tested, folds, _ = found[0]
         where = np.searchsorted(rows, tested)
         if len(weight) != len(rows) or any(
@@ -571,11 +599,18 @@ class OutOfFold:
             amounts=bool(not np.isin(y, (0.0, 1.0)).all() and y.min() >= 0),
             of_labeled=(weight, design / labels["weight"].sum()),
             most=float(labels["most"][0]) if "most" in labels else np.inf,
+            of_hidden=[_by_draw(table, hidden=True)[-1] for table in tables * apart],
         )
 
 
-def _by_draw(table):
-    """Rows (M,), their folds and predictions (R, M) of a table of predictions."""
+def _by_draw(table, hidden=False):
+    """Rows (M,), their folds and predictions (R, M) of a table of predictions.
+
+    Where there are some of everyone and of rows without an outcome, the latter if `hidden`.
+    """
+    of = table["target"] == "unlabeled"
+    if 0 < of.sum() < len(of):
+        table = {name: values[of == hidden] for name, values in table.items()}
     draw, fold = np.divmod(table["repeat"].astype(int) - 1, FOLDS)
     order = np.lexsort((table["row"], draw))
     draws = draw.max() + 1

@@ -305,25 +305,36 @@ def write_stacked(job, tested):
 
     `tested` is a `counterweight.labeling.missing_outcomes.OutOfFold`. The factors are those of all
     draws of the folds, weighted to the rows without an outcome that answers are for; a row's
-    prediction is combined by factors of the other folds of its draw.
+    prediction is combined by factors of the other folds of its draw. Where these rows are told
+    `apart`, there are factors and predictions of everyone, and of them.
     """
     kind = tested.kind
     scores = scores_of(np.stack(tested.draws, axis=-1), *kind)
-    draws, rows, parts = scores.shape
-    weight = tested.to_hidden(job.given["target"])
-    told = np.tile(tested.y, draws), np.tile(weight / weight.sum() * rows, draws), tested.binary
-    factors, constant = fitted_factors(scores.reshape(-1, parts), *told, draws, *kind[1:])
-    for part, factor in zip(job.given["parts"], factors, strict=True):
-        job.log.info("%s: factor %.3f", part, factor)
-    tables = []
-    for draw, (own, fold) in enumerate(zip(scores, tested.folds, strict=True)):
-        p = combined_out_of_fold(own, tested.y, weight, fold, *kind)
-        for number in np.unique(fold):
-            held, repeat = fold == number, 1 + FOLDS * draw + int(number)
-            tables.append(predicted(repeat, job.given["target"], "", tested.row[held], p[held]))
-    arrays = {"factors": factors, "constant": constant}
-    write_table(job.output.model, model_table(arrays, 0, job.given["target"]), MODEL)
+    target, models, tables = job.given["target"], [], []
+    told = {target: tested}
+    if job.given.get("apart"):
+        told = dict(zip((target, "unlabeled"), tested.apart(), strict=True))
+    for whom, of in told.items():
+        weight = of.to_hidden(target)
+        factors, constant = _factors(scores, tested, weight)
+        for part, factor in zip(job.given["parts"], factors, strict=True):
+            job.log.info("%s: factor %.3f", part, factor)
+        arrays = {"factors": factors, "constant": constant}
+        models.append(model_table(arrays, 0, whom))
+        for draw, (own, fold) in enumerate(zip(scores, tested.folds, strict=True)):
+            p = combined_out_of_fold(own, tested.y, weight, fold, *kind)
+            for number in np.unique(fold):
+                held, repeat = fold == number, 1 + FOLDS * draw + int(number)
+                tables.append(predicted(repeat, whom, "", tested.row[held], p[held]))
+    write_table(job.output.model, stacked(models), MODEL)
     write_table(job.output.predictions, stacked(tables))
+
+
+def _factors(scores, tested, weight):
+    """Factors and constant of scores (R, M, K) of all draws, by weights of the rows."""
+    draws, rows, parts = scores.shape
+    told = np.tile(tested.y, draws), np.tile(weight / weight.sum() * rows, draws), tested.binary
+    return fitted_factors(scores.reshape(-1, parts), *told, draws, *tested.kind[1:])
 
 
 class StackedModel:

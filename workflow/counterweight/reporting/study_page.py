@@ -477,6 +477,7 @@ HOLDS = {
     "model": "The saved model: counterweight.load reads it.",
 }
 NEW = "new_"
+_MIXED = "Whether a new row has an outcome is not known: it is told as all like rows together."
 #: Share of the rows between the ends of a range that is told.
 MIDDLE = (0.05, 0.95)
 
@@ -535,6 +536,7 @@ def told_new(tables, plan, off=0.0, claim=0.0):
             table = table.assign(best_revenue=table["best_revenue"] - off)
         if say is not None and len(table):
             yield f"{say(table)}{beside}{flagged(table)}. They stand in {stem}.csv."
+            yield from [_MIXED] * bool(plan.get("mixed"))
             yield from table.attrs.get("drift", ())
 
 

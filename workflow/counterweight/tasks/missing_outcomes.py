@@ -235,7 +235,6 @@ def complete(name, study, plan):
             f"studies.{name}.targets names two populations: answers are for one, general or "
             "unlabeled."
         )
-
     _weigh_to_the_target(study)
     study["rehearse"] = asked_rehearsal(name, study, plan, SCENARIOS, 2)
     if study["rehearse"] and any(one["weighting"] == ELSEWHERE for one in study["weighting"]):
@@ -309,14 +308,19 @@ def _to_the_target(study):
 
 def _target_weights(study, at):
     """Weights to the target population, or [] where the study has none."""
-    name = _to_the_target(study)
-    return at.weights(name) if name else []
+    return at.weights(name) if (name := _to_the_target(study)) else []
+
+
+def _apart(study):
+    """Whether new rows are told otherwise than rows without one; see `OutOfFold.apart`."""
+    spec = study["weightings"].get(_to_the_target(study))
+    ratio = spec and components.declared("weighting", spec["weighting"], "RATIO")
+    return {"apart": True} if ratio == "outcome" and study["targets"] == ["general"] else {}
 
 
 def _models(study):
     """Look-ups of all models of a study, one of which is delivered."""
-    named = [use for spec in study["methods"].values() for use in looked_up(spec)]
-    return tuple(dict.fromkeys(named))
+    return tuple({use: 0 for spec in study["methods"].values() for use in looked_up(spec)})
 
 
 def plan_label(plan, study, at):
@@ -454,7 +458,7 @@ def _plan_stacked(study, spec, at):
         "weights": _target_weights(study, at),
         "predictions": [at.predictions(part) for part in spec["options"]["parts"]],
     }
-    given = {"target": study["targets"][0], "parts": spec["options"]["parts"]}
+    given = {"target": study["targets"][0], "parts": spec["options"]["parts"]} | _apart(study)
     return Job(f"{_HERE}:train_stacked", inputs, given, looked_up(spec))
 
 
@@ -510,7 +514,8 @@ def _fits(plan, study, at):
         "models": [at.model(method) for method in methods],
     }
     parts, uses = labeling_of(study)
-    given = told | {
+    given = told | _apart(study)
+    given |= {
         "study": study["id"],
         "methods": methods,
         "chosen": (study.get("deliver") or {}).get("method"),
@@ -654,8 +659,7 @@ def plan_apply(plan, study, at):
     own = (study["score"],)
     tilted = study["tilt"] or study["collected"]
     modules = ("counterweight.models.score_tilt",) if tilted else ()
-    told = {"own": own, "modules": modules}
-    return Job(f"{_HERE}:apply", inputs, given, _models(study), outputs, **told)
+    return Job(f"{_HERE}:apply", inputs, given, _models(study), outputs, own=own, modules=modules)
 
 
 def apply(job):
@@ -689,6 +693,7 @@ def shown(study):
         "counted": _counted(study),
         "delivered": {"method": (study.get("deliver") or {}).get("method")},
         "tilt": study["tilt"],
+        "mixed": bool(_apart(study)),
         "at_random": all(
             declared_assumption(spec["weighting"]) == declared_assumption() for spec in weightings
         ),

@@ -132,7 +132,16 @@ def test_rows_that_were_added_by_hand_are_named(tmp_path, table):
 
 @pytest.mark.parametrize(
     ("seen", "share", "refused", "told"),
-    [(1, 0.05, 40, True), (0, 0.05, 40, False), (1, 0.05, 3, False), (1, 0.9, 40, False)],
+    [
+        (1, 0.05, 40, True),
+        (0, 0.05, 40, False),
+        (1, 0.05, 3, False),
+        (1, 0.9, 40, False),
+        # So does who marks the common class alone, whose blanks are fewer.
+        (0, 0.6, 3, True),
+        (0, 0.6, 1, False),
+        (0, 0.3, 3, False),
+    ],
 )
 def test_labels_of_one_class_beside_blanks_are_refused_where_chance_is_no_reason(
     seen, share, refused, told
@@ -143,7 +152,8 @@ def test_labels_of_one_class_beside_blanks_are_refused_where_chance_is_no_reason
         predicted=np.full(42, share),
         refused=refused,
     )
-    asked = pytest.raises(CounterweightError, match="All 12 labels are 'Fraud', and 40 rows")
+    words = f"All 12 labels are '{['fine', 'Fraud'][seen]}', and {refused} rows"
+    asked = pytest.raises(CounterweightError, match=words)
     with asked if told else contextlib.nullcontext():
         refuse_one_class(found, ["fine", "Fraud"])
     refuse_one_class(found, ())  # a number has no classes

@@ -22,6 +22,8 @@ from counterweight.tables.table_reader import read_columns
 COLUMNS = ("order", "chance", "reason", "plan")
 #: Labels below which nothing is said.
 LEAST = 10
+#: Times by which the odds of a class may be below those predicted, where blanks may be that class.
+SCARCE = 10
 #: Parts by which numbers of a plan may differ: what plans are told apart by has seven digits.
 ROUNDED = 1e-6
 #: What to do where the file is not there.
@@ -349,15 +351,21 @@ class ShownPlan(Shown):
 
 
 def refuse_one_class(found, words):
-    """Refuse labels that all are of one class by far more than chance, beside as many blanks.
+    """Refuse labels that all are of one class by far more than chance, beside blanks for the other.
 
-    Who marks the rare class alone leaves a blank for the other. `found` has the labels, `words` are
-    the classes. Chance is by what rows were predicted; rows still to come are no blanks.
+    Who marks one class alone leaves a blank for the other: so many blanks that, were they that
+    class, its odds would be at least one of `SCARCE` of those predicted, or as many as labels.
+    `found` has the labels, `words` are the classes. Chance is by what rows were predicted; rows
+    still to come are no blanks.
     """
     seen, p = (values[found.bought] for values in (found.outcome, found.predicted))
-    if not len(words) or (seen != seen[0]).any() or found.refused < len(seen):
+    if not len(words) or (seen != seen[0]).any():
         return
-    if np.log(np.where(seen == 1, p, 1 - p).clip(1e-12)).sum() < np.log(1e-4):
+    alike = np.where(seen == 1, p, 1 - p).clip(1e-12)
+    few = (1 - alike).sum() / alike.sum() / SCARCE > found.refused / len(seen)
+    if few and found.refused < len(seen):
+        return
+    if np.log(alike).sum() < np.log(1e-4):
         raise CounterweightError(
             f"All {len(seen)} labels are {str(words[int(seen[0])])!r}, and {found.refused} rows "
             "that were asked have none: by the other rows that is no chance, and one class alone tells no "

@@ -298,3 +298,13 @@ def test_a_rehearsal_names_whom_it_is_of(target, people):
     )
     told = counterweight.answers._by_scenario(records)
     assert told["people"].tolist() == people and told["held"].eq(1.0).all()
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_column_that_gives_the_outcome_away_is_told(frame, caplog, kept):
+    away = frame.assign(fate=frame["y"].map({1.0: "paid", 0.0: "lost"}))
+    asked = {"columns": ASKED["columns"] | ({"keep": ["fate"]} if kept else {})}
+    found = counterweight.missing_outcomes(away, "y", id="who", **ASKED | QUICK | asked)
+    told = ["Left out, and not learned from: fate (", "Kept as requested, though these numbers"]
+    assert told[kept] in caplog.text and told[not kept] not in caplog.text
+    assert ("fate" in found.saved.facts["types"]) == kept

@@ -6,6 +6,7 @@ this process and in a folder that goes afterwards: the numbers are those of the 
 
 from __future__ import annotations
 
+import logging
 import re
 import tempfile
 from collections.abc import Mapping
@@ -28,8 +29,11 @@ from counterweight.plan.own import with_own_tables
 from counterweight.plan.stages import Stages
 from counterweight.plan.tasks import module_of
 from counterweight.reporting.blocks import WHOLE
+from counterweight.reporting.wording import leaks_in_words
 from counterweight.tables.jobs import Running
 from counterweight.tables.parquet import METRICS, metrics_table, read_table, replacing, write_table
+
+log = logging.getLogger("counterweight")
 
 #: What the study is called, which decides nothing.
 NAME = "frame"
@@ -110,7 +114,8 @@ def missing_outcomes(
     """Estimate an outcome where it is blank: every row, the whole table, new rows.
 
     Assumes that labels are missing at random given the columns, unless `tilt` or `weights` say
-    otherwise; ``sentence`` of the result says what was assumed.
+    otherwise; ``sentence`` of the result says what was assumed. A column that gives the outcome
+    away is left out with a warning, unless ``columns={"keep": [...]}`` names it.
 
     Parameters
     ----------
@@ -225,6 +230,8 @@ def _answers(config, index, new, page):
     plan = resolve(with_own_tables(config, {}))
     stages, study = Stages(plan, ""), plan["studies"][NAME]
     run_jobs(stages, NAME, _order(study, page))
+    for told in leaks_in_words(read_table(stages.paths.columns(NAME)).to_dict("records")):
+        log.warning("%s", told)
     made = stages.job("deliver", NAME).outputs
     pages = stages.job("page", study["family"]).outputs
     metrics = pd.concat(

@@ -8,7 +8,7 @@ from counterweight.errors import CounterweightError
 from counterweight.models.constraints.chosen import EDGE, ChosenClassifier, Curves, _score, expanded
 from counterweight.models.constraints.constrained import ConstrainedClassifier
 from counterweight.models.constraints.starts import Search
-from counterweight.models.logistic import LogisticModel
+from counterweight.models.logistic import LogisticModel, RidgeModel
 from counterweight.numerics.linear import expit
 from counterweight.numerics.rates import DataSets
 from counterweight.numerics.rates.values import compile as compile_rates
@@ -144,6 +144,27 @@ def test_fits_to_the_same_rows_are_made_once_for_all_that_judge_by_them(monkeypa
     monkeypatch.setattr(LogisticModel, "fit", counted)
     fitted(drawn(), candidates=[LINEAR], constraints=[PARITY], confidence=0.9)
     assert len(rows) == len(set(rows)) == 16
+
+
+def test_curves_of_the_same_rows_are_fitted_once_and_have_the_units_of_each_call(monkeypatch):
+    rows, several = [], RidgeModel.of_several
+
+    def counted(X, shares):
+        rows.append(X[:, 0].tobytes())
+        return several(X, shares)
+
+    monkeypatch.setattr(RidgeModel, "of_several", counted)
+    samples = drawn()
+    fitted(samples, candidates=[LINEAR], constraints=[PARITY], confidence=0.9)
+    assert len(rows) == len(set(rows)) == 16
+    slope, known = np.array([1.0 * samples.members["a"]]), {}
+    told = [Curves.of(samples.X, size * slope, b"all", known) for size in (1, 3)]
+    assert len(rows) == 17
+    np.testing.assert_allclose(told[1].predict(samples.X), 3 * told[0].predict(samples.X))
+    np.testing.assert_array_equal(told[0].coef, Curves.of(samples.X, slope).coef)
+    Curves.of(samples.X, 1 - slope, b"all", known)
+    Curves.of(samples.X[1:], slope[:, 1:], b"other", known)
+    assert len(rows) == 20
 
 
 @pytest.mark.parametrize("seed", range(4))

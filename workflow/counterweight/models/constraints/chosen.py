@@ -104,8 +104,11 @@ class Curves(NamedTuple):
     amounts: np.ndarray
 
     @classmethod
-    def of(cls, X, slopes):
-        """Fitted to what a yes to each row adds (m, n): a regression of each kind, bent after."""
+    def of(cls, X, slopes, rows=b"", known=None):
+        """Fitted to what a yes to each row adds (m, n): a regression of each kind, bent after.
+
+        `known`, a dict, keeps it for the next call by the bytes of the `rows` that X holds.
+        """
         kinds, m = {}, len(slopes)
         amounts = np.zeros((m, 2 * m))
         for sign, (j, slope) in itertools.product((1, -1), enumerate(slopes)):
@@ -115,15 +118,15 @@ class Curves(NamedTuple):
                 kind, _ = kinds.setdefault(share.tobytes(), (len(kinds), share))
                 amounts[j, kind] = sign * top
         shares = np.array([share for _, share in kinds.values()]).reshape(-1, len(X))
-        lines, found = RidgeModel.of_several(X, shares) if kinds else [], []
+        found = [] if known is None else known.setdefault((rows, *map(hash, kinds)), [])
+        lines = RidgeModel.of_several(X, shares) if kinds and not found else []
         X, shares = X[:ASKED_ROWS], shares[:, :ASKED_ROWS]
-        for line, share in zip(lines, shares, strict=True):
+        for line, share in zip(lines, shares, strict=False):
             # As chances of two normal kinds of one spread go by the line of their regression.
             size = 1 / max(share.mean() * (1 - share.mean()), EDGE)
             told = size * line.predict(X)[:, None], share, np.ones(len(X))
             (bend,), level = fitted_factors(*told, True)
-            bend *= size
-            found.append([*(bend * line.coef_), bend * line.intercept_ + level])
+            found.append([*(bend * size * line.coef_), bend * size * line.intercept_ + level])
         found = np.reshape(found, (len(shares), X.shape[1] + 1))
         return cls(found[:, :-1], found[:, -1], amounts[:, : len(kinds)])
 
@@ -221,7 +224,7 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
     _has_chances = False
     #: Estimates are chances of the outcome, which decide by thresholds.
     ESTIMATES = True
-    _rule = _unseen = _expected = _first = _own = _fold = _seen_raw = None
+    _rule = _unseen = _expected = _first = _own = _fold = _seen_raw = _made = None
 
     def _learn_all(self, samples, rng):
         self._fold = samples.folds(self.folds, copy.deepcopy(rng), self.constraints)
@@ -506,13 +509,10 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
         return self.repairs_ and self.repair == "everyone"
 
     def _lines(self, X, samples, problem, rows=True):
-        """What a yes adds to each constraint, as the features tell it, as `Curves`.
-
-        By some `rows`, in the units of all of the samples, so that scores less these compare.
-        """
+        """What a yes adds, by some `rows`, in units of all samples: scores less this compare."""
         inside = np.logical_or.reduce([samples.main, *samples.members.values()])
         slopes, rows = (problem.positive - problem.negative)[1:] * inside.sum(), rows & inside
-        return Curves.of(X[rows], slopes[:, rows])
+        return Curves.of(X[rows], slopes[:, rows], rows.tobytes(), self._made)
 
     def _crossed_lines(self, X, samples, problem, fold):
         lines = np.zeros((len(problem.names), len(X)))

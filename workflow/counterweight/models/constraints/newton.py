@@ -194,7 +194,11 @@ class DistinctRows:
 
     @cached_property
     def _pairs(self):
-        """Products of each row's values, two by two: sparse, a column a row; None if too many."""
+        """Products of each row's values, two by two, and their places in a normal matrix.
+
+        Sparse, a line a place, a column a row: sums by lines are a third faster than by columns, in
+        the same order. None if there are too many.
+        """
         from scipy import sparse
 
         stored, d = self.matrix, self.shape[1]
@@ -209,14 +213,18 @@ class DistinctRows:
         second = first + inside
         place = stored.indices[first].astype(np.int64) * d + stored.indices[second]
         products, ends = stored.data[first] * stored.data[second], np.append(0, np.cumsum(count))
-        return sparse.csr_matrix((products, place, ends), shape=(len(count), d * d)).T
+        pairs = sparse.csr_matrix((products, place, ends), shape=(len(count), d * d)).T.tocsr()
+        there = np.flatnonzero(np.diff(pairs.indptr))
+        return pairs[there], there
 
     def gram(self, weight):
         """X' diag(weight) X; only rows with a weight are touched."""
         used = np.flatnonzero(weight)
         many = self.is_sparse and self.group is not None and len(used) > BLOCK
         if many and self._pairs is not None:
-            products = (self._pairs @ weight).reshape(2 * [self.shape[1]])
+            (pairs, there), products = self._pairs, np.zeros(self.shape[1] ** 2)
+            products[there] = pairs @ weight
+            products = products.reshape(2 * [self.shape[1]])
             products += products.T
             products[np.diag_indices_from(products)] *= 0.5
             return (

@@ -39,12 +39,13 @@ import numpy as np
 import pandas as pd
 from counterweight.datasets.kakadu import Kakadu
 from counterweight.datasets.natural_park import NaturalPark
-from counterweight.delivery.final_offers import drawn_offers
+from counterweight.delivery.final_offers import drawn_offers, drawn_within
 from counterweight.delivery.saved_models import learned_encoder
 from counterweight.delivery.saved_offers import SavedOffers
 from counterweight.evaluation.offer_value import chance_of_draws
 from counterweight.labeling.recipes import one_hot
 from counterweight.models.choice import offer_model, offer_training
+from counterweight.models.choice.offer_limits import allotted
 from counterweight.models.choice.offer_model import optimal_offer
 from counterweight.tasks.offers import own_study
 from scipy.special import expit
@@ -337,6 +338,57 @@ def told(name, count, rows, one, by):
     print(f"deviation of told {table['told'].std():.3f}", flush=True)
 
 
+def within_of(name, rows, seed, one, by):
+    """What offers of a method within capacities bring the people of its table: a dict a part."""
+    rng, _, ours, other = np.random.default_rng([seed, WORLDS.index(name)]).spawn(4)
+    world, seller = a_world(name, rng), None if by == "random" else a_seller(other, by)
+    frame, price, bought, worth, slope = drawn(name, rows, rng, world, seller)
+    saved = fitted_alone(frame, price, bought, ours, one)
+    X, t = saved.encoded(frame), saved.scale.scaled(price)
+    offers = saved.priced(X)
+
+    def earned(asked):
+        return float(np.nan_to_num(expit(slope * (worth - asked)) * asked).sum())
+
+    best, told = offers["best_offer"], saved.expected_of(X, offers)
+    reached = -optimal_offer(-worth, slope, -HIGH, -LOW, (0.0, -1.0))
+    reached = np.clip(reached, offers["offered_min"], offers["offered_max"])
+    held = (offers["low"] <= reached + 1e-6) & (reached <= offers["high"] + 1e-6)
+    truth = earned(best) / rows
+    made = [{"part": 1.0, "best held": held.mean(), "told": told.value / truth - 1}]
+    made[0]["claim"] = offers["best_revenue"].mean() / truth - 1
+    made[0]["held"] = told.low <= truth <= told.high
+    if by == "random":
+        compared = offer_training.compared(X, t, bought, [one], rng)
+        chosen = one | {"place": 0}
+        told_by = compared, chosen, X, t, bought, saved.scale, np.arange(rows)
+        answers = partial(drawn_within, *told_by)
+    for part in (0.25, 0.6, 0.9):
+        capacity = round(part * offers["best_p"].sum())
+        own, found, asked = allotted(saved, X, frame, CONFIDENCE, capacity=capacity)
+        truth, given = earned(own["offer"]), own["offer"]
+        p = np.nan_to_num(expit(slope * (worth - given)))
+        kept = norm.cdf((capacity + 0.5 - p.sum()) / np.sqrt((p * (1 - p)).sum()))
+        found_of = {"part": part, "kept": kept, "claim": own["revenue"].sum() / truth - 1}
+        found_of |= {"told": found.value / truth - 1, "held": found.low <= truth <= found.high}
+        found_of |= {"width": (found.high - found.low) / truth}
+        if by == "random" and (right := answers(asked, found)):
+            value, low, high = right
+            found_of |= {"answers": value / truth - 1, "answers held": low <= truth <= high}
+            found_of |= {"answers width": (high - low) / truth}
+        made.append(found_of)
+    return made
+
+
+def within(name, count, rows, one, by):
+    """Means by part of the capacity over worlds of one name."""
+    seeds = range(9000, 9000 + count)
+    table = pd.DataFrame([made for at in seeds for made in within_of(name, rows, at, one, by)])
+    print(f"\n{name}, prices {by} by columns: {count} worlds of {rows} people, {name_of(one)}")
+    found = table.astype(float).groupby("part")
+    print(found.mean().assign(deviation=found["told"].std()).round(3).to_string(), flush=True)
+
+
 def tables(folder):
     """Cross-validated log loss by method on the two surveys, as tables of one's own."""
     for kind in (Kakadu, NaturalPark):
@@ -379,17 +431,20 @@ def main():
     parser.add_argument("--tables", default="", help="folder of the two surveys")
     parser.add_argument("--capacity", default="", help="method whose capacities are judged")
     parser.add_argument("--told", default="", help="method whose expected revenue is judged")
+    parser.add_argument("--within", default="", help="method whose totals in limits are judged")
     parser.add_argument("--by", default="strongly", choices=BY, help="how prices went by columns")
     asked = parser.parse_args()
     logging.disable(logging.WARNING)
     among = [one for one in candidates() if asked.only in name_of(one)]
     if asked.tables:
         return tables(asked.tables)
-    if alone := asked.capacity or asked.told:
+    if alone := asked.capacity or asked.told or asked.within:
         (one,) = [one for one in candidates() if name_of(one) == alone]
     for name in asked.names:
         if asked.told:
             told(name, asked.worlds, asked.rows, one, asked.by)
+        elif asked.within:
+            within(name, asked.worlds, asked.rows, one, asked.by)
         elif asked.capacity:
             capacities(name, asked.worlds, asked.rows, one)
         else:

@@ -14,9 +14,16 @@ from counterweight.delivery.final_offers import (
     _shown,
     chosen_method,
     drawn_offers,
+    drawn_within,
 )
-from counterweight.evaluation.offer_value import best_single, single_choices
+from counterweight.evaluation.offer_value import (
+    best_single,
+    drawn_density,
+    drawn_value,
+    single_choices,
+)
 from counterweight.labeling.offered import OfferScale
+from counterweight.models.choice.offer_limits import Asked, Limit, allot
 from counterweight.models.choice.offer_training import Compared
 from counterweight.tables.parquet import read_table, write_table
 from delivering import Own
@@ -185,6 +192,56 @@ def test_one_offer_for_all_is_that_of_the_curves_of_each_fold():
     y = (np.random.default_rng(3).random(ROWS) < expit(slopes * (T - 0.5))).astype(float)
     found = drawn_offers(thirds, place, X, T, y, SCALING, True)
     assert found.one.claimed == pytest.approx(claimed, rel=1e-12)
+
+
+@pytest.mark.parametrize("capacity", [300.0, ROWS])
+def test_offers_within_limits_are_put_right_by_answers_to_drawn_offers(capacity):
+    """The curve of the model claims too much; of the people some have no answer."""
+    place, scale, held = {"place": 0, "setting": "", "method": "one"}, SCALING[0], 0
+    offers = np.linspace(10.0, 20.0, 21)
+    t = scale.scaled(offers)
+
+    def claimed(made, shift):
+        return expit(20 * (made - ETA[:, None]) + shift)
+
+    asked = Asked(
+        claimed(t, 1.0),
+        np.broadcast_to(offers, (ROWS, 21)),
+        [Limit("capacity", 1.0, 1.0, capacity)],
+        np.zeros(21),
+        True,
+        np.ones((ROWS, 21), dtype=bool),
+        offers,
+    )
+    found = allot(*asked[:2], asked.limits, allowed=asked.allowed)
+    got, own = found.choice >= 0, np.maximum(found.choice, 0)
+    truth = claimed(t, 0.0)[np.arange(ROWS), own] @ np.where(got, offers[own], 0.0)
+    assert found.value > 1.04 * truth
+    answered = np.flatnonzero(X[:, 1] > -0.5)  # others than those without an answer
+
+    def accepted(self, place, setting, features, made, levels):
+        return claimed(made[:, None], 1.0)[answered, 0], claimed(levels, 1.0)[answered]
+
+    kind = type("Given", (Compared,), {"accepted": accepted})
+    for seed in range(20):
+        rng = np.random.default_rng([seed, 9])
+        made = rng.random(ROWS)
+        y = (rng.random(ROWS) < claimed(made[:, None], 0.0)[:, 0]).astype(float)
+        compared = kind([0.0], {}, {}, answered, None, {})
+        told = compared, place, X, made, y, scale, np.arange(ROWS)
+        value, low, high = drawn_within(*told, asked, found)
+        held += low <= truth <= high
+        assert low < value < high < found.value
+    assert held >= 17
+    if capacity < ROWS:
+        return
+    # Where limits change nothing they bring what the best offers do.
+    made, y, policy = made[answered], y[answered], t[own][answered]
+    at_policy, at_made = (expit(20 * (one - ETA[answered]) + 1.0) for one in (policy, made))
+    density, revenue = drawn_density(made), scale.scaled_revenue()
+    right = drawn_value(made, y, policy, at_policy, at_made, density, revenue)
+    off = right.doubly_robust.value - right.claimed
+    assert value == pytest.approx(found.value + ROWS * off)
 
 
 def test_neither_names_nor_the_order_of_rows_and_columns_decide_who_gets_which_offer(tmp_path):

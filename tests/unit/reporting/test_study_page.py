@@ -295,6 +295,11 @@ def test_offers_acceptances_and_values_of_new_rows_are_summed_up():
     offers.attrs["ends"] = [120.0, 1175.0]
     (told,) = page.told_new({"new_offers": offers}, {})
     assert "150 [120, 1,175] in all, by the model's own claim" in told
+    limited = offers.assign(allotted_offer=[2.0, np.nan, 3, 4, 5], allotted_revenue=10.0)
+    limited.attrs["ends"] = [20.0, 55.0]
+    (told,) = page.told_new({"new_offers": limited}, {})
+    assert "4 of 5 people get an offer" in told
+    assert "50.00 [20.00, 55.00] in all, 10.00 a person, by the model's own claim" in told
     (told,) = page.told_new({"new_offers": offers.assign(best_offer=3.0)}, {})
     assert told.startswith("5 new people: the offer to everybody is 3.00; it is expected to bring")
     accepted = pd.DataFrame({"accepted": [True, False, False, False]})

@@ -16,6 +16,7 @@ from counterweight.evaluation.offer_value import (
     drawn_density,
     drawn_value,
     gain_shown,
+    off_by,
     single_choices,
 )
 from counterweight.labeling.columns import forms_of, types_of
@@ -65,7 +66,8 @@ def final_offers(job):
         at, answers = at[own], answers[own]
     with features_named([name for name in features.columns if name != "row"]):
         told = job, frame, features, labels, at, answers, layout["offer"], held
-        saved, losses, drawn = _fitted(*told)
+        saved, losses, drawn, within = _fitted(*told)
+    places = found_rows(features["row"].to_numpy(), rows[at], _ABSENT) if within else None
     if not given["everybody"]:
         features = features[features["row"].isin(first["row"])]
     people = found_rows(rows, features["row"].to_numpy(), _ABSENT)
@@ -93,7 +95,8 @@ def final_offers(job):
     if given.get("experiment") is not None:
         coins = coins_of_offers(saved, people, drawn_by(job, "experiment"))
     asked = given.get("limits"), given.get("experiment"), coins
-    columns, records = as_asked(saved, X, people.reset_index(drop=True), *asked)
+    answers = partial(within, places) if within else None
+    columns, records = as_asked(saved, X, people.reset_index(drop=True), *asked, answers=answers)
     p = np.full(len(X), np.nan)
     p[inside] = saved.accepted(X[inside], made_to[inside])
     role = pd.Series(first["role"], index=first["row"]).reindex(people["row"]).fillna("")
@@ -115,8 +118,8 @@ def final_offers(job):
 
 
 def _fitted(job, frame, features, labels, at, answers, made, held):
-    """The saved method of the answers of some rows, the losses of all by their places, and records
-    of what its offers earn where past ones were drawn at random.
+    """The saved method of the answers of some rows, the losses of all by their places, records of
+    what its offers earn where past ones were drawn at random, and then what those within limits do.
 
     Where it was trained on every answer in the first repeat, that fit is the one.
     """
@@ -178,7 +181,10 @@ def _fitted(job, frame, features, labels, at, answers, made, held):
         facts["rests_on"].append(ROUGH)
     for sentence in facts["rests_on"]:
         job.log.info("%s", sentence)
-    return saved, losses, [] if drawn is None else drawn.records()
+    if drawn is None or not drawn.random:
+        return saved, losses, [] if drawn is None else drawn.records(), None
+    within = partial(drawn_within, comparison, chosen, X, scaled, answers, scaling[0])
+    return saved, losses, drawn.records(), within
 
 
 class Drawn(NamedTuple):
@@ -276,6 +282,33 @@ def drawn_offers(comparison, chosen, X, t, y, scaling, told=None):
     given = one if instead else best
     over_past = None if given.snips is None else ratio_mean(given.influence - earned)
     return Drawn(told, p, True, rows, past, best, one, gain, everyone, instead, over_past)
+
+
+def drawn_within(comparison, chosen, X, t, y, scale, places, asked, found):
+    """What offers within limits bring in all by answers to offers that were drawn at random.
+
+    Value and ends of its interval: what the model claims of those that are `found`, put right by
+    weighted answers as in `drawn_value`. The same limits are kept anew by models that have not
+    seen a person's answer. `places` (n,) are of the people with an answer, among all. Empty where
+    that cannot be, or no answer is near.
+    """
+    at, offers = places[comparison.people], np.clip(scale.scaled(asked.offers), 0.0, 1.0)
+    made, answers = t[comparison.people], np.asarray(y, dtype=float)[comparison.people]
+    at_made, each = comparison.accepted(chosen["place"], chosen["setting"], X, t, offers)
+    try:
+        choice = asked.again(found, at, each)
+    except CounterweightError:
+        return ()
+    rows, own, got = np.arange(len(at)), np.maximum(choice, 0), choice >= 0
+    worth = asked.worth[at, own]
+    policy = np.where(got, offers[own], np.nan)
+    off = off_by(made, answers, policy, at_made, drawn_density(made), worth)
+    if off is None:
+        return ()
+    brought = np.where(got, each[rows, own] * worth - asked.spent[own], 0.0) + off
+    # What is known of these people by the claim is not told by chance.
+    told = ratio_mean(brought - asked.programme().earned(found.choice)[at])
+    return tuple(found.value + len(asked.p) * one for one in (told.value, told.low, told.high))
 
 
 def _gain(value, other):

@@ -362,7 +362,7 @@ class SavedOffers(SavedModel):
             As `optimal_offers`; without any limit; where limits cannot be kept.
         """
         own = self.asked_columns(frame, columns_asked(limits))
-        columns, found = allotted(self, self.encoded(frame), own, **limits)
+        columns, found, _ = allotted(self, self.encoded(frame), own, **limits)
         return as_frame(self.named(frame) | columns, frame), found
 
     def experiment(
@@ -684,8 +684,9 @@ def price_file(job):
         if waiting:
             offers, X, own = zip(*waiting, strict=True)
             offers, own = (pd.concat(parts, ignore_index=True) for parts in (offers, own))
-            drawn = drawn_by(job, "new experiment")
-            coins = coins_of_offers(saved, offers, drawn) if tried else None
+            coins = None
+            if tried:
+                coins = coins_of_offers(saved, offers, drawn_by(job, "new experiment"))
             columns, records = as_asked(saved, np.concatenate(X), own, limits, tried, coins)
             write(with_columns(offers, columns))
             for one in records:

@@ -218,22 +218,35 @@ def drawn_value(t, y, policy, at_policy, at_made, density, revenue, level=0.95):
     made, by a model that has not seen the person's answer. `density` is of `drawn_density`.
     """
     value = offer_value(t, y, policy, density, revenue=revenue, level=level)
-    weight = _near_weights(t, policy, density, value.bandwidth)
     worth = revenue[0] + revenue[1] * policy
     claimed = at_policy * worth
     if value.snips is None:
         return DrawnValue(float(claimed.mean()), None, None, None, claimed)
-    off = weight / weight.mean() * (y - at_made) * worth
-    whole = claimed + off
+    whole = claimed + off_by(t, y, policy, at_made, density, worth)
     told = ratio_mean(whole, level=level)
     return DrawnValue(float(claimed.mean()), value.ips, value.snips, told, whole)
 
 
-def _near_weights(t, policy, density, h):
-    """Weights (n,) of logged offers near the policy's, as `offer_value` has them."""
+def off_by(t, y, policy, at_made, density, worth):
+    """What answers to drawn offers say that a model's claim of offers is off by, (n,), on average.
+
+    Arguments are those of `drawn_value`; `worth` (n,) is what an accepted offer earns. Without
+    offers, where `policy` is NaN, nothing is off. None where no answer is near any, or where an
+    offer is beyond the levels that were made.
+    """
+    got, off = np.isfinite(policy), np.zeros(len(t))
+    some = np.where(got, policy, t)
     if density.levels is None or density.windows:
-        return _window(t, policy, density, h)[1]
-    return _level_weights(t, policy, density)["weight"]
+        weight = _window(t, some, density, window_rule(t))[1]
+    else:
+        told = _level_weights(t, some, density)
+        if told["beyond"].any():
+            return None
+        weight = told["weight"]
+    if not weight[got].any():
+        return None
+    off[got] = (weight / weight[got].mean() * (y - at_made) * worth)[got]
+    return off
 
 
 def offer_density(X, t, kind="estimated", bins=10, seed=0):

@@ -583,7 +583,7 @@ def _decided(table):
 def _offers(table):
     ends = "[{}, {}]".format(*map(total, told)) if (told := table.attrs.get("ends")) else ""
     if "allotted_offer" in table:
-        return f"New people: {allotted_in_words(table, ends)}"
+        return f"New people: {allotted_in_words(table, ends, table['allotted_revenue'].sum())}"
     best, revenue = table["best_offer"], table["best_revenue"]
     low, middle, high = np.nanquantile(best.to_numpy(float), [0.25, 0.5, 0.75])
     places = places_for([middle])
@@ -600,17 +600,17 @@ def _offers(table):
     )
 
 
-def allotted_in_words(table, ends=""):
-    """Who gets an offer within limits, of which size, what these bring; `ends` of it, in print."""
+def allotted_in_words(table, ends, earned, how="own claim"):
+    """Who gets an offer within limits, of which size, and what is `earned` in all by the model's
+    claim as `how` says; `ends` of it are in print."""
     got, size = table["allotted_offer"].dropna(), number(len(table), 0)
     who = "all" if len(got) == len(table) else f"{number(len(got), 0)} of"
     middle = got.median()
     which = f" (allotted_offer, median {number(middle, places_for([middle]))})" if len(got) else ""
-    earned = table["allotted_revenue"].sum()
     return (
         f"{who} {size} people get an offer{which}, and these are expected to bring "
         f"{total(earned)}{ends and ' '}{ends} in all, {amount(earned / len(table))} a person, by "
-        "the model's own claim"
+        f"the model's {how}"
     )
 
 

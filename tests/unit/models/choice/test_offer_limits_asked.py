@@ -150,6 +150,30 @@ def test_a_table_of_ones_own_has_limits_and_an_experiment_by_config(tmp_path):
     assert offers["propensity"].between(0.02, 1).all()
 
 
+def test_new_people_keep_limits_without_an_experiment_and_drawn_offers_tell_what_these_bring(
+    tmp_path,
+):
+    frame = shop(400).assign(who=[f"C{i}" for i in range(400)])
+    frame.iloc[:60].drop(columns=["price", "bought"]).to_csv(tmp_path / "new.csv", index=False)
+    entry = {
+        "id": "who",
+        "offer": {"column": "price", "low": 0, "high": 60, "random": True},
+        "answer": {"column": "bought", "positive": "yes"},
+        "score": str(tmp_path / "new.csv"),
+        "limits": {"capacity": 20},
+        "study": {"models": [{"model": "offer_logistic"}], "bootstrap": 0, "figures": []},
+    }
+    own = Own(tmp_path, frame, entry)
+    for stage, item in (("label", ""), ("train", "offer_logistic")):
+        own.run(stage, item)
+    records = pd.read_parquet(own.run("deliver")["metrics"]).set_index("metric")["value"]
+    low, value, high = (records[f"allotted_drawn{end}"] for end in ("_low", "", "_high"))
+    assert low < value < high and low < records["allotted_revenue"] < high
+    offers = pd.read_parquet(own.run("apply")["table"])
+    assert len(offers) == 60 and offers["allotted_p"].sum() == pytest.approx(20, abs=1)
+    assert "tried_offer" not in offers
+
+
 def test_mistakes_in_limits_are_told_in_a_sentence(tmp_path):
     entry = {"offer": "price", "answer": {"column": "bought", "positive": "yes"}}
     frame = shop(200)

@@ -119,6 +119,44 @@ def test_claims_are_lowered_and_have_an_interval_by_draws(tmp_path):
     assert "nothing is taken off what offers within" in [*page.claimed(known)][0]
 
 
+@pytest.mark.parametrize(("low", "outside"), [(1.0, False), (3.5, True)])
+def test_offers_within_limits_are_told_by_answers_where_these_put_their_claim_right(
+    tmp_path, low, outside
+):
+    table = pd.DataFrame(
+        {"best_offer": [5.0, 6.0], "best_revenue": [4.0, 4.0], "revenue": [1.0, 1.0]}
+        | {"allotted_offer": [9.0, float("nan")], "allotted_revenue": [3.0, 0.0]}
+    )
+    write_table(tmp_path / "offers.parquet", table)
+    told = [("allotted_revenue", 3.0, ""), ("allotted_drawn", 4.0, "")]
+    told += [("allotted_drawn_low", low, ""), ("allotted_drawn_high", 5.0, "")]
+    told += [
+        ("allotted_free", 8.0, ""),
+        ("allotted_greedy", 2.0, ""),
+        *limit("capacity", used=1.0, bound=1.0, price=1.0),
+    ]
+    for name, value in (("doubly_robust", 2.5), ("snips", 2.6)):
+        told += [(f"drawn_{name}", value, "best"), (f"drawn_{name}_low", 2.0, "best")]
+        told += [(f"drawn_{name}_high", 4.5, "best")]
+    known = SimpleNamespace(
+        folder=tmp_path,
+        delivered=(True,),
+        places=lambda *names: [],
+        rows=with_records(
+            numbers(*told), "delivered", [{"metric": "expected_revenue", "value": 4.0, "rows": 2}]
+        ).rows,
+    )
+    sentence, cards = page.in_total(known)
+    said = f"bring 4.000 [{low:.3f}, 5.000] in all, 2.000 a person, by the model's claim put right"
+    assert said in sentence and ("(the claim itself, 3.000, is outside)" in sentence) == outside
+    assert "; without limits it would be 5.000;" in sentence
+    assert (cards[0].value, cards[0].interval) == ("2.000", f"[{low / 2:.3f}, 2.500]")
+    first = [*page.within_limits(known)][0]
+    assert first.startswith("Offers within the limits bring 4.000 in all, 20.0 % less than without")
+    assert "by the model's own claim it is 3.000, and the rule of the best people" in first
+    assert "best_revenue of offers.csv is the model's own claim" in [*page.claimed(known)][0]
+
+
 @pytest.mark.parametrize("refuted", [True, False])
 @pytest.mark.parametrize("limited", [True, False])
 def test_answers_lead_where_they_refute_the_claim_of_the_model(tmp_path, refuted, limited):
@@ -142,7 +180,10 @@ def test_answers_lead_where_they_refute_the_claim_of_the_model(tmp_path, refuted
     )
     sentence, cards = page.in_total(known)
     if limited:
-        assert ("(35.36 by answers alone, which refute the model)" in sentence) == refuted
+        # Without limits it is what the first sentence would say without them.
+        free = "35.36 by answers alone, which refute the model's 32.00;" if refuted else "35.32;"
+        assert f"without limits it would be {free}" in sentence
+        assert "bring 12.00 in all, 3.000 a person, by the model's own claim" in sentence
     elif refuted:
         assert sentence.startswith(
             "With one offer of 10 to everybody a person is expected to bring "

@@ -363,13 +363,42 @@ def choices(saved, X, offers):
     return found["p"], fits[found["kind"]]
 
 
-def allotted(
+class Asked(NamedTuple):
+    """Chances, revenues and limits of the offers that some people may get; see `allot`."""
+
+    p: np.ndarray
+    worth: np.ndarray
+    limits: list
+    spent: np.ndarray
+    skip: bool
+    allowed: np.ndarray
+    offers: np.ndarray
+
+    def programme(self):
+        """`_Programme` of these people."""
+        return _Programme(self.p, self.worth, self.spent, self.limits, self.skip, self.allowed)
+
+    def again(self, found, rows, p):
+        """Choices (m,) of some rows by other chances p (m, offers): together they use of each limit
+        what is `found` to be used by them, and of one that changes nothing their part of the rest.
+        """
+        use, kept = self.programme().use(found.choice)[rows].sum(axis=0), []
+        for one, own in zip(self.limits, use.tolist(), strict=True):
+            if not found.multipliers[one.name]:
+                own += len(rows) / len(self.p) * (one.bound - found.used[one.name])
+            amounts = one.rows[rows] if np.ndim(one.rows) else one.rows
+            kept.append(one._replace(rows=amounts, bound=own))
+        some = {"worth": self.worth[rows], "allowed": self.allowed[rows], "limits": kept}
+        bounds = np.array([one.bound for one in kept], dtype=float)
+        return self._replace(p=p, **some).programme().solved(bounds).choice
+
+
+def asked_of(
     saved,
     X,
     frame,
     *,
     capacity=None,
-    confidence=None,
     budget=None,
     quality=None,
     share=None,
@@ -378,16 +407,11 @@ def allotted(
     skip=True,
     points=21,
 ):
-    """Columns ``offer`` (NaN for none), ``p``, ``revenue``, and the `Allotment`.
-
-    See `SavedOffers.allot`, whose arguments these are; `X` are the features of the people,
-    `frame` their table, for the columns that limits and revenue name.
-    """
-    _check_asked({"capacity": capacity, "budget": budget}, confidence)
+    """`Asked` of people with features `X`; `frame` is their table, for the columns that limits and
+    revenue name. The other arguments are those of `SavedOffers.allot`."""
     offers, scale, limits = levels_of(saved, points), saved.scale, []
     if saved.single is not None:
         offers = np.array([saved.single])
-    p, fits = choices(saved, X, offers)
     worth = scale.revenue(offers)
     if isinstance(revenue, str):
         worth = _numbers(frame, revenue)[:, None] + scale.slope * offers
@@ -423,11 +447,22 @@ def allotted(
         raise CounterweightError(
             "There is no limit, nor a revenue or cost of its own: give one, or take optimal_offers."
         )
+    p, fits = choices(saved, X, offers)
+    return Asked(p, np.broadcast_to(worth, p.shape), limits, cost, skip, fits, offers)
+
+
+def allotted(saved, X, frame, confidence=None, **asked):
+    """Columns ``offer`` (NaN for none), ``p``, ``revenue``, the `Allotment`, and what was `Asked`.
+
+    See `SavedOffers.allot`, and `asked_of`.
+    """
+    _check_asked({name: asked.get(name) for name in ("capacity", "budget")}, confidence)
+    told = asked_of(saved, X, frame, **asked)
     drawn = None
     if confidence is not None and saved.has_draws:
 
         def drawn(choice):
-            return _by_draws(saved, X, choice, offers)
+            return _by_draws(saved, X, choice, told.offers)
 
     elif confidence is not None:
         log.warning(
@@ -435,14 +470,15 @@ def allotted(
             "tell how far its fit is off, so more may accept than that.",
             confidence,
         )
-    found = allot(p, worth, limits, cost, skip, confidence, fits, drawn)
+    p, worth, limits, spent, skip, fits, _ = told
+    found = allot(p, worth, limits, spent, skip, confidence, fits, drawn)
     at, none, rows = np.maximum(found.choice, 0), found.choice < 0, np.arange(len(p))
-    chance = np.where(none, 0.0, p[rows, at])
-    earned = chance * np.broadcast_to(worth, p.shape)[rows, at] - np.where(none, 0.0, cost[at])
-    columns = {"offer": np.where(none, np.nan, offers[at]), "p": chance, "revenue": earned}
-    paid, cost = np.broadcast_to(worth, p.shape)[rows, at], float(cost[at[~none]].sum())
+    chance, paid = np.where(none, 0.0, p[rows, at]), worth[rows, at]
+    earned = chance * paid - np.where(none, 0.0, spent[at])
+    columns = {"offer": np.where(none, np.nan, told.offers[at]), "p": chance, "revenue": earned}
+    cost = float(spent[at[~none]].sum())
     low, high = saved.total_ends(X, columns["offer"], paid, found.value, cost)
-    return columns, found._replace(low=low, high=high)
+    return columns, found._replace(low=low, high=high), told
 
 
 def _check_asked(amounts, confidence):

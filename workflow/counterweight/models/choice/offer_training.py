@@ -295,6 +295,19 @@ class Compared(NamedTuple):
 
         return offers, accept
 
+    def accepted(self, place, setting, X, t, offers):
+        """Chances that people accept theirs (n,), and each of some offers (n, m) in their place.
+
+        By the models that have not seen their answer.
+        """
+        X, t, own = X[self.people], t[self.people], np.empty(len(self.people))
+        each = np.empty((len(own), len(offers)))
+        for number, model in enumerate(self.fits[place]):
+            held, one = self.fold == number, pricer(model, setting)
+            about = one.about(X[held])
+            own[held], each[held] = one.accept(about, t[held]), one.accept_each(about, offers)
+        return own, each
+
 
 def compared(X, t, y, candidates, rng, told=None, most=COMPARED):
     """`Compared` methods by their cross-validated log loss on people with an answer.

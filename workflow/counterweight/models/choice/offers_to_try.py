@@ -152,10 +152,11 @@ def coins_of_offers(saved, people, drawn):
     return keyed_uniforms(people[person].to_numpy(), key, TRYING)
 
 
-def as_asked(saved, X, frame, limits=None, tried=None, coins=None):
+def as_asked(saved, X, frame, limits=None, tried=None, coins=None, answers=None):
     """Columns of people, and records for the page, of a config's ``limits`` and ``experiment``.
 
-    `coins` (n,) draw the offers of the latter.
+    `coins` (n,) draw the offers of the latter. ``answers(asked, found)`` gives value and interval
+    of what answers to offers that were drawn say of those within limits, or nothing.
     """
     columns, records = {}, []
 
@@ -163,11 +164,13 @@ def as_asked(saved, X, frame, limits=None, tried=None, coins=None):
         records.append({"metric": metric, "value": float(value), **more, "rows": len(X)})
 
     if limits:
-        own, found = allotted(saved, X, frame, **limits)
+        own, found, asked = allotted(saved, X, frame, **limits)
         columns |= {f"allotted_{name}": values for name, values in own.items()}
         facts = {"revenue": found.value, "bound": found.dual, "free": found.free}
         facts |= {"greedy": found.greedy, "none": (found.choice < 0).sum()}
         facts |= {"revenue_low": found.low, "revenue_high": found.high}
+        right = answers(asked, found) if answers else ()
+        facts |= dict(zip(("drawn", "drawn_low", "drawn_high"), right, strict=False))
         for name, value in facts.items():
             if np.isfinite(value):
                 add(f"allotted_{name}", value)

@@ -41,21 +41,27 @@ def in_total(numbers):
     claim = table["best_revenue"].mean() - (requested(numbers, "expected_optimism") or 0.0)
     priced, told, whom, by = table["revenue"].notna(), amount, "", ", expected"
     alone, right = _refuted(numbers, claim), _leading(numbers, claim)
-    known = _drawn(numbers, "allotted_revenue" if limited else "expected_revenue")
+    within = _drawn(numbers, "allotted_drawn")
     if limited:  # the best offers cannot be had: what is within the limits leads
-        ends = _in_print(table["allotted_revenue"].sum(), known, whole=True)[1]
-        sentence = f"Within the limits, {allotted_in_words(table, ends)}"
-        sentence += f"; without limits it would be {total(size * claim)}"
+        own = table["allotted_revenue"].sum()
+        known, how = _drawn(numbers, "allotted_revenue")._replace(mean=own), "own claim"
+        if within.known:
+            known, how, by = within, "claim put right by answers", ", put right by answers"
+            if not _in_print(own, within, held=True, whole=True)[1]:
+                how += f" (the claim itself, {total(own)}, is outside)"
+        ends = _in_print(known.mean, known, whole=True)[1]
+        sentence = f"Within the limits, {allotted_in_words(table, ends, known.mean, how)}"
+        sentence += f"; without limits it would be {total(size * (right.mean if right else claim))}"
         if alone:
-            sentence += f" ({total(size * alone.mean)} by answers alone, which refute the model)"
-        best, known = table["allotted_revenue"].sum() / size, known.times(1 / size)
+            sentence += f" by answers alone, which refute the model's {total(size * claim)}"
+        best, known = known.mean / size, known.times(1 / size)
     else:
         offers = table["best_offer"].dropna()
         which = f"the best offer for each person (median {_median(offers)})"
         if offers.nunique() == 1:
             which = f"one offer of {_offer(offers.iloc[0])} to everybody"
-        best, known = (right.mean, right) if right else (claim, known._replace(mean=claim))
-        how = ", by the model's own claim"
+        known = right or _drawn(numbers, "expected_revenue")._replace(mean=claim)
+        best, how = known.mean, ", by the model's own claim"
         if alone:  # what answers say leads: the curve of the model is off
             past, how = _drawn(numbers, "drawn_snips", "past").mean, ", by answers alone"
             by = how
@@ -116,7 +122,7 @@ def _put_right(numbers, how="doubly_robust"):
 def _leading(numbers, claimed):
     """The Estimate by answers that leads before the model's claim; None where that leads."""
     right = _put_right(numbers)
-    if _limited(numbers) or math.isnan(right.low):
+    if math.isnan(right.low):
         return None
     return _refuted(numbers, claimed) or right
 
@@ -510,10 +516,17 @@ def within_limits(numbers):
     limits = limits_of(numbers) if value is not None else []
     expected = numbers.rows("delivered", "expected_revenue")
     if len(expected):  # as the first sentence has it: what is optimistic in it is taken off
-        free = float((expected["value"] * expected["rows"]).iloc[0])
+        claim, size = expected["value"].iloc[0], expected["rows"].iloc[0]
+        right = _leading(numbers, claim)
+        free = float(size * (right.mean if right else claim))
     if value is not None:
+        own, within = value, _drawn(numbers, "allotted_drawn")
+        value = within.mean if within.known else own
         cost = f" {percent(1 - value / free, 1)} less than without" if free > value else ""
         beside = f"; the rule of the best people first would earn {total(greedy or 0)}"
+        if within.known:
+            beside = f"; by the model's own claim it is {total(own)}, and the rule of the best "
+            beside += f"people first would earn {total(greedy or 0)}"
         beside = "" if greedy is None or not limits else beside
         gets = "1 person gets none" if none == 1 else f"{number(none or 0, 0)} people get none"
         left = f"; {gets}" if none else ""

@@ -97,7 +97,8 @@ def test_claims_are_lowered_and_have_an_interval_by_draws(tmp_path):
         folder=tmp_path, delivered=(True,), places=lambda *names: [], rows=numbers(*ends).rows
     )
     sentence, cards = page.in_total(known)
-    assert "to bring 3.750 [3.000, 4.500], by the model's own claim, and all 2" in sentence
+    form = "(the interval leaves out that the form of the model may be wrong)"
+    assert f"to bring 3.750 [3.000, 4.500], by the model's own claim {form}, and all 2" in sentence
     assert "people 7.500" in sentence and (cards[0].value, cards[0].note[:5]) == ("3.750", "7.500")
     assert cards[0].interval == "[3.000, 4.500]"
     (text,) = page.claimed(known)
@@ -113,7 +114,8 @@ def test_claims_are_lowered_and_have_an_interval_by_draws(tmp_path):
     within = [("allotted_revenue_low", 2.0, ""), ("allotted_revenue_high", 4.0, "")]
     known.rows = numbers(*ends, *within, ("allotted_revenue", 3.0, "")).rows
     sentence, cards = page.in_total(known)
-    assert "bring 3.000 [2.000, 4.000] in all, 1.500 a person, by the model's own" in sentence
+    said = f"bring 3.000 [2.000, 4.000] in all, 1.500 a person, by the model's own claim {form};"
+    assert said in sentence
     assert "without limits it would be 7.500" in sentence
     assert cards[0].interval == "[1.000, 2.000]"
     assert "nothing is taken off what offers within" in [*page.claimed(known)][0]
@@ -183,7 +185,7 @@ def test_answers_lead_where_they_refute_the_claim_of_the_model(tmp_path, refuted
         # Without limits it is what the first sentence would say without them.
         free = "35.36 by answers alone, which refute the model's 32.00;" if refuted else "35.32;"
         assert f"without limits it would be {free}" in sentence
-        assert "bring 12.00 in all, 3.000 a person, by the model's own claim" in sentence
+        assert "bring 12.00 in all, 3.000 a person, by the model's own claim;" in sentence
     elif refuted:
         assert sentence.startswith(
             "With one offer of 10 to everybody a person is expected to bring "

@@ -26,6 +26,10 @@ from counterweight.tables.parquet import read_table
 _ENDS = ("", "_low", "_high")
 
 
+#: What an interval by draws of a fit does not count; in made-up worlds it often is what is missed.
+_FORM = " (the interval leaves out that the form of the model may be wrong)"
+
+
 def in_total(numbers):
     """A sentence and cards on what the offers of the study's file bring, a person and in all.
 
@@ -44,7 +48,8 @@ def in_total(numbers):
     within = _drawn(numbers, "allotted_drawn")
     if limited:  # the best offers cannot be had: what is within the limits leads
         own = table["allotted_revenue"].sum()
-        known, how = _drawn(numbers, "allotted_revenue")._replace(mean=own), "own claim"
+        known = _drawn(numbers, "allotted_revenue")._replace(mean=own)
+        how = f"own claim{_FORM if known.bounded else ''}"
         if within.known:
             known, how, by = within, "claim put right by answers", ", put right by answers"
             if not _in_print(own, within, held=True, whole=True)[1]:
@@ -61,7 +66,7 @@ def in_total(numbers):
         if offers.nunique() == 1:
             which = f"one offer of {_offer(offers.iloc[0])} to everybody"
         known = right or _drawn(numbers, "expected_revenue")._replace(mean=claim)
-        best, how = known.mean, ", by the model's own claim"
+        best, how = known.mean, f", by the model's own claim{_FORM if known.bounded else ''}"
         if alone:  # what answers say leads: the curve of the model is off
             past, how = _drawn(numbers, "drawn_snips", "past").mean, ", by answers alone"
             by = how

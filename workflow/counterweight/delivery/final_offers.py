@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from counterweight.delivery.saved_models import learned_encoder
-from counterweight.delivery.saved_offers import ROUGH, SavedOffers, drawn_by, tell_offers
+from counterweight.delivery.saved_offers import ROUGH, SavedOffers
 from counterweight.errors import CounterweightError, in_brackets, listed
 from counterweight.evaluation.offer_value import (
     RANDOM_P,
@@ -20,12 +20,13 @@ from counterweight.evaluation.offer_value import (
     single_choices,
 )
 from counterweight.labeling.columns import forms_of, types_of
-from counterweight.labeling.offered import answered_rows, offer_range
+from counterweight.labeling.offered import answered_rows, hole_ends, holes, offer_range
 from counterweight.labeling.split import prepared_rows
 from counterweight.models.choice.offer_limits import columns_asked
 from counterweight.models.choice.offer_model import scale_of
 from counterweight.models.choice.offer_training import answer_loss, compared, told_categories
-from counterweight.models.choice.offers_to_try import as_asked, coins_of_offers
+from counterweight.models.choice.offers_to_try import as_asked, coins_of_offers, drawn_by
+from counterweight.models.choice.pricing import tell_offers
 from counterweight.numerics.checks import features_named
 from counterweight.numerics.estimate import ratio_mean
 from counterweight.tables.parquet import (
@@ -75,7 +76,10 @@ def final_offers(job):
     X = features.drop(columns="row").to_numpy(dtype=float)
     if given["everybody"]:
         saved.facts["optimism"] = saved.optimism(X)
-    priced = saved.priced(X)
+    priced, untried = saved.priced(X), 0.0
+    if given["everybody"]:
+        untried = float((np.ptp(saved.between(priced["best_offer"]), axis=0) > 0).mean())
+        saved.facts |= {"untried": untried} if untried else {}
     # What was offered to people; null where nothing was.
     inside = (made_to >= saved.scale.low) & (made_to <= saved.scale.high)
     expected, levels = [], []
@@ -112,6 +116,10 @@ def final_offers(job):
             if many := int((table["reason"] == reason).sum()):
                 place = {"metric": "offers_pooled", "part": column, "rows": len(table)}
                 records.append(place | {"value": many / len(table)})
+        if untried:
+            records.append({"metric": "offers_untried", "value": untried, "rows": len(table)})
+        if saved.facts["offer"].get("only_made"):
+            records.append({"metric": "offers_only_made", "value": 1.0, "rows": len(table)})
         records += levels + expected
         write_table(job.output.metrics, metrics_table(given["study"], "delivered", records))
     tell_offers(job.log, table, given["labeling"]["options"]["offer"])
@@ -133,12 +141,18 @@ def _fitted(job, frame, features, labels, at, answers, made, held):
     offer = options | {"column": options["offer"], "low": low, "high": high}
     categories, answers = features.attrs.get("categories"), answers.astype(float)
     asked = partial(told_categories, names=names, categories=categories)
-    scaling = scale_of(offer)
+    scaling, gaps = scale_of(offer, labels["offer"]), ()
+    if given["everybody"]:
+        gaps = offer["holes"] = holes(labels["offer"])
+        offer["only_made"] = offer.get("grid") is None and scaling[1] is not None
+        if offer["only_made"]:
+            offer["grid"] = np.unique(labels["offer"]).tolist()
     scaled = scaling[0].scaled(offers)
     chosen, losses, comparison = chosen_method(job, X, scaled, answers, asked, held)
     drawn = None
     if comparison is not None and given["everybody"]:
-        drawn = drawn_offers(comparison, chosen, X, scaled, answers, scaling, options.get("random"))
+        told = options.get("random"), np.sort(scaling[0].scaled(gaps), axis=1)
+        drawn = drawn_offers(comparison, chosen, X, scaled, answers, scaling, *told)
     stored = None
     everyone = (first["role"] == "train").all() and np.array_equal(first["row"], rows)
     if everyone and job.input.model:
@@ -179,9 +193,15 @@ def _fitted(job, frame, features, labels, at, answers, made, held):
     )
     if saved.rough:
         facts["rests_on"].append(ROUGH)
+    if offer.get("only_made"):
+        facts["rests_on"].append(
+            f"Only {listed(f'{one:g}' for one in offer['grid'])} were made, and no answer tells of "
+            "what lies between: offers are of these (offer.between: any lets others be)."
+        )
     for sentence in facts["rests_on"]:
         job.log.info("%s", sentence)
-    if drawn is None or not drawn.random:
+    # No answer is near offers between few that were made.
+    if drawn is None or not drawn.random or (len(gaps) and not offer["only_made"]):
         return saved, losses, [] if drawn is None else drawn.records(), None
     within = partial(drawn_within, comparison, chosen, X, scaled, answers, scaling[0])
     return saved, losses, drawn.records(), within
@@ -237,13 +257,14 @@ def _estimate_records(name, estimate):
     return [(f"{name}{end}", float(value)) for end, value in ends]
 
 
-def drawn_offers(comparison, chosen, X, t, y, scaling, told=None):
+def drawn_offers(comparison, chosen, X, t, y, scaling, told=None, gaps=()):
     """`Drawn` of the offers of a chosen method, cross-fitted; one for all is, too.
 
     The latter is the best by the method's own curves, taken over all people: they hold more than
     the answers near one offer, by which it is chosen only where that earns more beyond chance.
 
-    `scaling` is of `scale_of`; `told` whether offers were drawn at random, None to test it.
+    `scaling` is of `scale_of`; `told` whether offers were drawn at random, None to test it; `gaps`
+    are `holes`, scaled: one for all is none of them, and other offers have the bounds of both ends.
     """
     (scale, grid), place = scaling, chosen["place"]
     people, fold = comparison.people, comparison.fold
@@ -255,7 +276,7 @@ def drawn_offers(comparison, chosen, X, t, y, scaling, told=None):
     asked = chosen["setting"], X, t, revenue, grid
     offers, accept = comparison.policy(place, *asked)
     made, answers = t[people], np.asarray(y, dtype=float)[people]
-    choices = single_choices(made, grid)
+    choices = tried_alone(single_choices(made, grid), gaps)
     earned = np.column_stack([accept(np.full(rows, one)) for one in choices])
     earned *= revenue[0] + revenue[1] * choices
     by_curves, by_answers = np.empty(rows), np.empty(rows)
@@ -263,11 +284,13 @@ def drawn_offers(comparison, chosen, X, t, y, scaling, told=None):
         own = fold == number
         by_curves[own] = choices[earned[own].mean(axis=0).argmax()]
         by_answers[own] = best_single(made[~own], answers[~own], revenue, choices)
-    shared = accept(made), drawn_density(made), revenue
-    best, one, other = (
-        drawn_value(made, answers, policy, accept(policy), *shared)
-        for policy in (offers, by_curves, by_answers)
-    )
+    shared, values = (accept(made), drawn_density(made), revenue), []
+    for policy in (offers, by_curves, by_answers):
+        ends = hole_ends(policy, gaps)
+        between = [(end, accept(end)) for end in ends] if (ends[0] < ends[1]).any() else ()
+        told_of = made, answers, policy, accept(policy), *shared
+        values.append(drawn_value(*told_of, between=between))
+    best, one, other = values
     everyone = choices[earned.mean(axis=0).argmax()]
     # Answers near one offer are few: their choice is taken where it is better beyond chance.
     more = _gain(other, one)
@@ -280,7 +303,7 @@ def drawn_offers(comparison, chosen, X, t, y, scaling, told=None):
     everyone = float(scale.rounded(everyone)) if grid is None else float(everyone)
     instead = gain is not None and gain.value < -gain.standard_error
     given = one if instead else best
-    over_past = None if given.snips is None else ratio_mean(given.influence - earned)
+    over_past = None if given.snips is None else given.more(earned)
     return Drawn(told, p, True, rows, past, best, one, gain, everyone, instead, over_past)
 
 
@@ -315,7 +338,14 @@ def _gain(value, other):
     """An `Estimate` of what offers earn above others, both a `DrawnValue`; None where unknown."""
     if value.snips is None or other.snips is None:
         return None
-    return ratio_mean(value.influence - other.influence)
+    return value.more(other)
+
+
+def tried_alone(offers, gaps):
+    """Those of some offers that lie in no hole; all where each does."""
+    ends = hole_ends(offers, gaps)
+    tried = ends[0] == ends[1]
+    return np.asarray(offers)[tried] if tried.any() else np.asarray(offers)
 
 
 def _rests_on(chosen, losses, candidates, drawn):
@@ -432,8 +462,9 @@ def _levels(saved, X, past):
     at the best offer between them, since people's best ones may be any number, too.
     """
     grid, made = saved.facts["offer"]["grid"], np.unique(past)
+    gaps = saved.facts["offer"].get("holes", ())
     if grid is not None:
-        made = np.sort(grid)
+        made = tried_alone(np.sort(grid), gaps)
     elif len(made) > FEW:
         points = np.linspace(made[0], made[-1], LEVELS)
         made = made[np.unique(np.abs(made[:, None] - points).argmin(axis=0))]
@@ -444,7 +475,7 @@ def _levels(saved, X, past):
         return np.array([p, p * saved.scale.revenue(np.asarray(levels, dtype=float))])
 
     values = expected(made)
-    if grid is None and len(made) > 1:
+    if grid is None and not len(gaps) and len(made) > 1:
         at = values[1].argmax()
         between = np.linspace(made[max(at - 1, 0)], made[min(at + 1, len(made) - 1)], BETWEEN)
         between = np.setdiff1d(saved.scale.rounded(between), made)

@@ -19,16 +19,30 @@ from counterweight.delivery.saved_models import (
     feature_facts,
 )
 from counterweight.errors import CounterweightError, listed
-from counterweight.labeling.offered import OfferScale
+from counterweight.labeling.offered import OfferScale, hole_ends
 from counterweight.models.choice.offer_limits import Allotment, allotted, columns_asked
 from counterweight.models.choice.offer_training import told_categories
-from counterweight.models.choice.offers_to_try import as_asked, coins_of_offers, experiment
-from counterweight.models.choice.pricing import FAR, Kinds, beyond, offers_made, pricer, quantiles
+from counterweight.models.choice.offers_to_try import (
+    as_asked,
+    coins_of_offers,
+    drawn_by,
+    experiment,
+)
+from counterweight.models.choice.pricing import (
+    FAR,
+    Kinds,
+    beyond,
+    nearest,
+    offers_made,
+    pricer,
+    quantiles,
+    tell_offers,
+    total_by_draws,
+    within_holes,
+)
 from counterweight.numerics.checks import pandas_frame, with_columns
-from counterweight.numerics.coins import own_key
 from counterweight.plan.components import load, reference
 from counterweight.tables.saved_form import writing_answers
-from counterweight.tables.study_data import generator
 from counterweight.tables.table_reader import row_batches
 
 #: Bootstrap draws, and the share of them that an interval holds.
@@ -78,7 +92,8 @@ class SavedOffers(SavedModel):
     ----------
     facts : dict
         ``model``, ``options``, ``setting``, ``offer`` (``column``, ``low``, ``high``,
-        ``direction``, ``revenue``, ``grid``), ``id`` (column or None), ``rows``, ``level``,
+        ``direction``, ``revenue``, ``grid``; of few that were made ``holes`` between them, and
+        ``only_made`` where the grid are these), ``id`` (column or None), ``rows``, ``level``,
         ``features``; perhaps ``study``, ``title``, ``method``, ``rests_on`` (sentences),
         ``single_offer``, the one offer to everybody in place of the model's, ``optimism`` of
         the people of the fit, and ``rivals``, model and setting of each fit whose best offers
@@ -173,6 +188,8 @@ class SavedOffers(SavedModel):
             "rows": len(X),
             "level": LEVEL,
         }
+        if len(gaps := offer.get("holes", ())):
+            known["offer"] |= {"holes": np.asarray(gaps).tolist(), "only_made": offer["only_made"]}
         if own.has_draws and rivals:
             known["rivals"] = [{key: one[key] for key in ("model", "setting")} for one in rivals]
         return cls({"id": None} | (facts or {}) | known | feature_facts(encoder), arrays)
@@ -264,36 +281,36 @@ class SavedOffers(SavedModel):
 
         `worth` (n,) is the revenue if accepted, `total` what is claimed of all, less the `cost` of
         offers made. `LEVEL` of the values of these offers by the draws, about the claim; values by
-        rivals are held, too. NaN without draws. Of these very people, in expectation of answers.
+        rivals are held, too, and any curve between offers that were made where nothing like some
+        was tried. NaN without draws. Of these very people, in expectation of answers.
         """
         if not self.has_draws:
             return float("nan"), float("nan")
-        own, draws, rows = self._pricer, self.part("draw"), np.flatnonzero(np.isfinite(offers))
-        t, worth = np.clip(self.scale.scaled(offers[rows]), 0.0, 1.0), worth[rows]
-        valued = [(t, worth)]
+        rows, ends = np.flatnonzero(np.isfinite(offers)), []
+        X, valued = X[rows], [(offers[rows], worth[rows])]
         if beside is not None:
-            t = np.clip(self.scale.scaled(beside[rows]), 0.0, 1.0)
-            valued.append((t, -self.scale.revenue(beside[rows])))
-        sums, others = np.zeros(1), np.zeros(len(self._rivals))
-        for at in self.parts_of(len(rows)):
-            people = X[rows[at]]
-            about, abouts = own.about(people), [one.about(people) for one in self._rivals]
-            for t, paid in valued:
-                sums = sums + own.accept_drawn(about, t[at], draws) @ paid[at]
-                for place, one in enumerate(self._rivals):
-                    others[place] += one.accept(abouts[place], t[at]) @ paid[at]
-        ends = total - sums.mean() + np.quantile(sums, SHARES)
-        if beside is None and len(worth) and worth.min() >= 0:
-            ends = np.maximum(ends, -cost)
-        held = [*ends, *(others - cost)]
-        return float(min(held)), float(max(held))
+            valued.append((beside[rows], -self.scale.revenue(beside[rows])))
+        own = self._pricer, self._rivals, self.part("draw"), X, self.parts_of(len(X)), SHARES
+        for made, brought in within_holes(self, X, valued, total):
+            scaled = [(np.clip(self.scale.scaled(one), 0.0, 1.0), paid) for one, paid in made]
+            ends.append(total_by_draws(*own, scaled, brought, cost))
+        return min(low for low, _ in ends), max(high for _, high in ends)
+
+    def between(self, offers):
+        """Offers that were made next to those in a hole, the less accepted first (2, n); or own."""
+        ends = hole_ends(offers, self.facts["offer"].get("holes", ()))
+        return ends if self.scale.direction == "up" else ends[::-1]
 
     def shown(self) -> dict:
         column, scale = self.facts["offer"]["column"], self.scale
         told = {"offers": f"{column} from {scale.low:g} to {scale.high:g}"}
+        if self.facts["offer"].get("only_made"):
+            told = {"offers": f"{column} of {listed(self.facts['offer']['grid'])}, as was made"}
         told |= {} if self.single is None else {"one offer to everybody": self.single}
         over = self.facts.get("no_gain")
-        return told | ({"no gain is shown over": listed(over)} if over else {})
+        told |= {"no gain is shown over": listed(over)} if over else {}
+        share = self.facts.get("untried")
+        return told | ({"nothing like it was tried of": f"{100 * share:.3g} %"} if share else {})
 
     def acceptance(self, frame: pd.DataFrame, offers: ArrayLike) -> pd.DataFrame:
         """Chance (n,) that each person accepts an offer, or one each (n,), in the user's units.
@@ -579,14 +596,7 @@ class SavedOffers(SavedModel):
     def _rounded(self, t):
         """Offers in the user's units, rounded; those of a grid exactly."""
         grid, offers = self.facts["offer"]["grid"], self.scale.offers(t)
-        if grid is None:
-            return self.scale.rounded(offers)
-        grid = np.unique(np.asarray(grid, float))
-        after = np.clip(np.searchsorted(grid, offers), 1, max(len(grid) - 1, 1))
-        after = np.minimum(after, len(grid) - 1)
-        before = np.maximum(after - 1, 0)
-        nearer = offers - grid[before] < grid[after] - offers
-        return np.where(nearer, grid[before], grid[after])
+        return self.scale.rounded(offers) if grid is None else nearest(grid, offers)
 
     def pooled_reasons(self) -> dict:
         """By text column, what is said of people whose best offer goes by a rare level."""
@@ -615,6 +625,8 @@ class SavedOffers(SavedModel):
         first = beyond(X, self.arrays["feature.low"], self.arrays["feature.high"])
         for at in np.unique(first[first >= 0]):
             say(first == at, f"{self.encoder.features_[at].column} beyond what was seen")
+        gap = np.ptp(self.between(offers), axis=0) > 0
+        say(gap, f"no {column} near the best one was ever made")
         # One offer for all was drawn for everybody.
         wrong = ((offers < least) | (offers > most)) & (self.single is None)
         say(wrong, f"no {column} to choose from was made to such people")
@@ -636,22 +648,6 @@ def _texts(encoder):
         for column, kind in encoder.columns_.items()
         if kind == "text"
     }
-
-
-def tell_offers(log, table, offer):
-    """Say in the log what was offered, and for how many the fit says little."""
-    prices = table["best_offer"]
-    told = offer, len(table), prices.median(), prices.min(), prices.max()
-    log.info("%s for %d people: median %.6g, from %.6g to %.6g", *told)
-    for reason, count in table["reason"][table["reason"] != ""].value_counts().items():
-        log.info("%d of %d people: %s", count, len(table), reason)
-
-
-def drawn_by(job, purpose):
-    """What offers to try are drawn by; see `coins_of_offers`."""
-    given = job.given
-    told = {"rng": generator(given["seed"], given["stream"], 0, purpose)}
-    return told | ({"key": own_key(given["key"])} if given.get("key") else {})
 
 
 def price_file(job):

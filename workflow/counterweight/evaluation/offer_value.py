@@ -24,14 +24,13 @@ from scipy.special import fdtrc
 from scipy.stats import rankdata
 
 from counterweight.errors import CounterweightError
+from counterweight.labeling.offered import MOST_LEVELS, holes
 from counterweight.models.choice.offer_model import acceptance
 from counterweight.numerics.checks import checked_labels
 from counterweight.numerics.estimate import Estimate, ratio_mean
 
 log = logging.getLogger("counterweight")
 
-#: Up to as many distinct logged offers are levels of their own; more are cut into bins.
-MOST_LEVELS = 30
 #: Least probability of a logged offer near the policy's: below it a row has no support.
 LEAST_PROBABILITY = 0.01
 #: Offers nearer to a level than this, on the scale of t, are at it.
@@ -111,15 +110,20 @@ def close_levels(t, levels):
 
 
 def drawn_density(t):
-    """Density of offers t (n,) that were drawn alike for everybody."""
+    """Density of offers t (n,) that were drawn alike for everybody.
+
+    Few that leave holes (`counterweight.labeling.offered.holes`) are levels, however close others
+    lie: no window reaches over a hole.
+    """
     t = np.asarray(t, dtype=float)
     levels, places = np.unique(t, return_inverse=True)
-    if len(levels) > MOST_LEVELS or close_levels(t, levels):
+    if len(levels) > MOST_LEVELS or (close_levels(t, levels) and not len(holes(t))):
         ends = np.array([levels[0], levels[-1]])
         return DrawnOffers(ends, None, np.ones((len(t), 1)), made=np.sort(t))
     shares = np.bincount(places) / len(t)
     density = offer_density(np.zeros((len(t), 1)), t, "uniform")
-    return replace(density, probability=np.broadcast_to(shares, (len(t), len(levels))))
+    shares = np.broadcast_to(shares, (len(t), len(levels)))
+    return replace(density, probability=shares, windows=False)
 
 
 def chance_of_draws(X, t):
@@ -201,7 +205,9 @@ class DrawnValue(NamedTuple):
 
     ``claimed`` is the mean by the model; ``ips`` and ``snips`` are by weights alone, with
     intervals; ``doubly_robust`` takes the model's chances and adds what weighted answers say it is
-    off by. None where no answer is near. ``influence`` (n,) is of the last, for differences.
+    off by. None where no answer is near. ``influence`` (n,) is of the last, for differences;
+    ``ends`` (2, n) are of the least and the most that curves between offers which were made allow,
+    where nothing like some of `policy` was tried: the intervals reach over both.
     """
 
     claimed: float
@@ -209,22 +215,50 @@ class DrawnValue(NamedTuple):
     snips: Estimate
     doubly_robust: Estimate
     influence: np.ndarray
+    ends: tuple = ()
+
+    def more(self, other, level=0.95):
+        """An `Estimate` of what these offers earn above others, a `DrawnValue` or earnings (n,)."""
+        beside, under = other, (other, other)
+        if isinstance(other, DrawnValue):
+            beside, under = other.influence, other.ends or (other.influence,) * 2
+        pairs = zip(self.ends or (self.influence,) * 2, under[::-1], strict=True)
+        return over_ends(self.influence - beside, [one - two for one, two in pairs], level)
 
 
-def drawn_value(t, y, policy, at_policy, at_made, density, revenue, level=0.95):
+def over_ends(whole, ends, level=0.95):
+    """`ratio_mean` of (n,), its interval from that of the first of ends (2, n) to the other's."""
+    told, (low, high) = (
+        ratio_mean(whole, level=level),
+        (ratio_mean(one, level=level) for one in ends),
+    )
+    return replace(told, low=min(told.low, low.low), high=max(told.high, high.high))
+
+
+def drawn_value(t, y, policy, at_policy, at_made, density, revenue, level=0.95, between=()):
     """`DrawnValue` of offers `policy` (n,) that were chosen without a person's own answer.
 
     `at_policy` and `at_made` (n,) are chances of a yes to these, and to the offers t that were
     made, by a model that has not seen the person's answer. `density` is of `drawn_density`.
+    `between` are, where nothing like some of the policy's offers was tried, the next offers below
+    and above that were (n,), of others their own, each with the chances (n,) of a yes to them.
     """
     value = offer_value(t, y, policy, density, revenue=revenue, level=level)
     worth = revenue[0] + revenue[1] * policy
     claimed = at_policy * worth
     if value.snips is None:
         return DrawnValue(float(claimed.mean()), None, None, None, claimed)
-    whole = claimed + off_by(t, y, policy, at_made, density, worth)
-    told = ratio_mean(whole, level=level)
-    return DrawnValue(float(claimed.mean()), value.ips, value.snips, told, whole)
+
+    def put_right(offers, chances):
+        off = off_by(t, y, offers, at_made, density, worth)
+        return chances * worth + (0.0 if off is None else off)
+
+    whole, ends = put_right(policy, at_policy), ()
+    if between:  # acceptance rises with the scaled offer
+        below, above = (put_right(*one) for one in between)
+        ends = np.where(worth >= 0, below, above), np.where(worth >= 0, above, below)
+    told = over_ends(whole, ends or (whole, whole), level)
+    return DrawnValue(float(claimed.mean()), value.ips, value.snips, told, whole, ends)
 
 
 def off_by(t, y, policy, at_made, density, worth):

@@ -81,6 +81,9 @@ OPTIONS = {
         properties={"intercept": {"type": "number"}, "slope": {"type": "number"}}),
     "grid": Array(None,
         "The only offers that can be made, in their own units; null for every offer of the range.", items={"type": "number"}, minItems=1, null=True),
+    "between": Choice("any", ["any", "made"],
+        "Where few offers were made, with gaps above an eighth of their range: made: only those that were made can be, unless grid names "
+        "others; any: those between them, too."),
     "random": Flag(None, "Whether offers were drawn at random, alike for everybody; null: tested.", null=True),
     "where": Option({}, "Column and value of the rows to use; {} for all.", type="object"),
     "blanks": Choice("refuse", ["refuse", "unanswered"], "refuse: a missing offer is an error. unanswered: the person is no example, but gets an offer."),
@@ -92,6 +95,10 @@ LABEL = "answers are seen of the offers that were made"
 #: Share of the offers at either end that may be mistaken, and how far away, in widths of the range
 #: of the others, such an offer cannot be right unless the range is declared.
 STRAYS, FARTHEST = 0.01, 10.0
+#: Up to as many distinct offers are few.
+MOST_LEVELS = 30
+#: Share of the range of offers above which a gap between two that were made is a hole.
+WIDE = 1 / 8
 LABELS = (
     ("repeat", "int16"),
     ("row", "int32"),
@@ -111,6 +118,7 @@ def offered(
     direction="up",
     revenue=None,
     grid=None,
+    between="any",
     random=None,
     where=(),
     blanks="refuse",
@@ -126,8 +134,8 @@ def offered(
     or outside [low, high]; worlds that are no whole number from 0; parts that are neither train
     nor test; and a table without rows to use.
     """
-    # Whether offers were random is for what is made of their answers.
-    del random
+    # What lies between offers, and whether they were random, is for what is made of their answers.
+    del between, random
     where, what = dict(where), "labeling rule offered"
     require(frame, [offer, *where], what)
     rows, kept, types = frame["row"].to_numpy(), np.ones(len(frame), bool), types_in(frame)
@@ -184,6 +192,30 @@ def offer_range(offer, made):
     low, high, grid = offer.get("low", 0.0), offer.get("high", 1.0), offer.get("grid") or ()
     low = float(np.min([np.nanmin(made), *grid])) if low is None else low
     return low, float(np.max([np.nanmax(made), *grid])) if high is None else high
+
+
+def holes(made):
+    """Ends (m, 2) of the gaps between few offers that were made (n,): nothing within was tried.
+
+    Few are up to `MOST_LEVELS`. A gap is wider than `WIDE` of the range of the offers, but for the
+    `STRAYS` at either end.
+    """
+    made = np.asarray(made, dtype=float)
+    levels = np.unique(made)
+    if not 1 < len(levels) <= MOST_LEVELS:
+        return np.empty((0, 2))
+    width = np.ptp(np.quantile(made, [STRAYS, 1 - STRAYS], method="inverted_cdf"))
+    gaps = np.column_stack([levels[:-1], levels[1:]])
+    return gaps[np.diff(gaps)[:, 0] > WIDE * width * (1 + 1e-9)]
+
+
+def hole_ends(offers, gaps):
+    """Least and largest offer (2, n) of the gaps that offers (n,) lie in; elsewhere their own."""
+    ends = np.tile(np.asarray(offers, dtype=float), (2, 1))
+    for low, high in gaps:
+        room = 1e-6 * (high - low)
+        ends[:, (ends[0] > low + room) & (ends[1] < high - room)] = [[low], [high]]
+    return ends
 
 
 def _refuse_strays(ends, made, rows, column):

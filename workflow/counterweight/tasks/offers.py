@@ -42,6 +42,7 @@ def own_study(entry):
         for told in (entry["offer"], entry["answer"])
     )
     told = {"offer": offer.pop("column"), "direction": "down", "low": None, "high": None}
+    told["between"] = "made"
     low, high = ends = offer.get("low"), offer.get("high")
     odd = [end for end in ends if not isinstance(end, int | float | None)]
     if odd:

@@ -159,6 +159,28 @@ def test_offers_within_limits_are_told_by_answers_where_these_put_their_claim_ri
     assert "best_revenue of offers.csv is the model's own claim" in [*page.claimed(known)][0]
 
 
+def test_the_first_sentence_says_where_few_offers_were_made(tmp_path):
+    table = pd.DataFrame({"best_offer": [20.0, 40.0], "best_revenue": 15.0, "revenue": 14.0})
+    write_table(tmp_path / "offers.parquet", table)
+    levels = [("uniform_revenue", 15.0, "20"), ("uniform_revenue", 14.0, "40")]
+    known = SimpleNamespace(
+        folder=tmp_path,
+        delivered=(True,),
+        places=lambda *names: [part for _, _, part in levels],
+        rows=numbers(*levels, ("offers_only_made", 1.0, "")).rows,
+    )
+    first = page.in_total(known)[0]
+    assert "(of those that were made, 20 and 40; median 30.00) a person" in first
+    levels += [("uniform_revenue", 1.0, str(at)) for at in (50, 60, 70, 80)]
+    known.rows = numbers(*levels, ("offers_only_made", 1.0, "")).rows
+    assert "(of those that were made, 6 from 20 to 80; median 30.00)" in page.in_total(known)[0]
+    known.rows = numbers(*levels, ("offers_untried", 0.5, "")).rows
+    first = page.in_total(known)[0]
+    assert "for each person (median 30.00) a person" in first
+    said = "by the model's own claim (for 50 % of the people nothing like the best offer was tried"
+    assert said in first
+
+
 @pytest.mark.parametrize("refuted", [True, False])
 @pytest.mark.parametrize("limited", [True, False])
 def test_answers_lead_where_they_refute_the_claim_of_the_model(tmp_path, refuted, limited):

@@ -336,10 +336,14 @@ MARGIN = 1e-6
 MEAN_LIMITS = ("quality", "share")
 
 
-def levels_of(saved, points):
-    """The offers to choose from, in the user's units, rising."""
-    grid, made = saved.facts["offer"]["grid"], saved.arrays["made"]
-    if grid is not None:
+def levels_of(saved, points, between=False):
+    """The offers to choose from, in the user's units, rising.
+
+    With `between` also points between few that were made, where these alone are the grid.
+    """
+    offer, made = saved.facts["offer"], saved.arrays["made"]
+    grid = offer["grid"]
+    if grid is not None and not (between and offer.get("only_made")):
         return np.unique(np.asarray(grid, dtype=float))
     return np.unique(saved.scale.rounded(np.linspace(made.min(), made.max(), int(points))))
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from scipy.special import wrightomega
 
 from counterweight.errors import CounterweightError
-from counterweight.labeling.offered import OfferScale, offer_range
+from counterweight.labeling.offered import OfferScale, holes, offer_range
 from counterweight.models.classifier import BinaryClassifier
 from counterweight.numerics.checks import number_table
 
@@ -265,12 +265,15 @@ def checked_bounds(low, high):
 def scale_of(offer, made=()):
     """`OfferScale` of the labeling rule's options, and the scaled grid of possible offers.
 
-    `made` are offers of all rows, in the user's units, for ends that are null.
+    `made` are offers of all rows, in the user's units, for ends that are null, and for few offers
+    with gaps between them where only those that were made can be (the option ``between``).
     """
     low, high = offer_range(offer, made)
     names = ("direction", "revenue")
     scale = OfferScale(low, high, **{name: offer[name] for name in names if name in offer})
     grid = offer.get("grid")
+    if grid is None and offer.get("between") == "made" and len(holes(made)):
+        grid = np.unique(made)
     return scale, None if grid is None else feasible(scale.scaled(grid), 0.0, 1.0)
 
 

@@ -6,7 +6,9 @@ import numpy as np
 
 from counterweight.errors import CounterweightError
 from counterweight.models.choice.offer_limits import MEAN_LIMITS, allotted, choices, levels_of
+from counterweight.numerics.coins import own_key
 from counterweight.numerics.designs import keyed_uniforms
+from counterweight.tables.study_data import generator
 
 #: How they are drawn.
 WAYS = ("around", "thompson")
@@ -42,7 +44,8 @@ def offers_to_try(saved, X, *, how="around", levels=7, spread=0.1, least=0.02):
         around: chances fall with the distance from the best offer as a normal density does.
         thompson: the chance of an offer is the share of bootstrap draws in which it is best.
     levels : int
-        Offers to choose from, where there is no grid.
+        Offers to choose from, where no grid was asked for: also between few that were made, of
+        which these answers tell.
     spread : float
         Standard deviation of around, as a share of the range of offers.
     least : float
@@ -62,7 +65,7 @@ def offers_to_try(saved, X, *, how="around", levels=7, spread=0.1, least=0.02):
             f"An experiment needs two levels at least, a spread above 0 and a least chance between "
             f"0 and 1, not {levels}, {spread} and {least}."
         )
-    offers = levels_of(saved, levels)
+    offers = levels_of(saved, levels, between=True)
     p, fits = choices(saved, X, offers)
     if least * fits.sum(axis=1).max() >= 1.0:
         raise CounterweightError(
@@ -133,6 +136,13 @@ def _draws_best(saved, X, offers):
 
 #: What offers to try are drawn for, so that a key has other coins for everything else.
 TRYING = "counterweight offers to try"
+
+
+def drawn_by(job, purpose):
+    """What offers to try are drawn by; see `coins_of_offers`."""
+    given = job.given
+    told = {"rng": generator(given["seed"], given["stream"], 0, purpose)}
+    return told | ({"key": own_key(given["key"])} if given.get("key") else {})
 
 
 def coins_of_offers(saved, people, drawn):

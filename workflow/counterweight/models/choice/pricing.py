@@ -517,8 +517,67 @@ def offers_made(offers, kind, kinds):
     return reach
 
 
+def nearest(grid, offers):
+    """The offers of a grid next to some offers."""
+    grid = np.unique(np.asarray(grid, float))
+    after = np.clip(np.searchsorted(grid, offers), 1, max(len(grid) - 1, 1))
+    after = np.minimum(after, len(grid) - 1)
+    before = np.maximum(after - 1, 0)
+    nearer = offers - grid[before] < grid[after] - offers
+    return np.where(nearer, grid[before], grid[after])
+
+
+def within_holes(saved, X, valued, total):
+    """`valued`, offers (n,) and what each earns, with their `total`; then the least and the most.
+
+    The latter where nothing like some was tried: there any curve between the next offers below
+    and above that were made may hold, so their chances bound it, at the worth of these offers.
+    """
+    yield valued, total
+    between = [saved.between(made) for made, _ in valued]
+    if not any((np.ptp(ends, axis=0) > 0).any() for ends in between):
+        return
+    for most in (False, True):
+        moved, brought = [], total
+        for (made, paid), (less, more) in zip(valued, between, strict=True):
+            other = np.where((paid >= 0) == most, more, less)
+            brought += float((saved.accepted(X, other) - saved.accepted(X, made)) @ paid)
+            moved.append((other, paid))
+        yield moved, brought
+
+
+def total_by_draws(own, rivals, draws, X, parts, shares, valued, total, cost=0.0):
+    """Ends of the interval of what offers bring together, about the `total` that is claimed.
+
+    By a pricer and its draws, whose quantiles are `shares`, and the pricers of rivals. `valued` are
+    scaled offers (n,) with what each earns, below 0 of those that are taken off, `parts` slices of
+    people; the rest see `SavedOffers.total_ends`.
+    """
+    sums, others = np.zeros(1), np.zeros(len(rivals))
+    for at in parts:
+        about, abouts = own.about(X[at]), [one.about(X[at]) for one in rivals]
+        for t, paid in valued:
+            sums = sums + own.accept_drawn(about, t[at], draws) @ paid[at]
+            for place, one in enumerate(rivals):
+                others[place] += one.accept(abouts[place], t[at]) @ paid[at]
+    ends, worth = total - sums.mean() + np.quantile(sums, shares), valued[0][1]
+    if len(valued) == 1 and len(worth) and worth.min() >= 0:
+        ends = np.maximum(ends, -cost)
+    held = [*ends, *(others - cost)]
+    return float(min(held)), float(max(held))
+
+
 def beyond(X, low, high):
     """Feature of each person that is outside its range of the fit, -1 if none is."""
     margin = MARGIN * np.maximum(high - low, 1e-300)
     outside = ~((low - margin <= X) & (high + margin >= X))
     return np.where(outside.any(axis=1), outside.argmax(axis=1), -1)
+
+
+def tell_offers(log, table, offer):
+    """Say in the log what was offered, and for how many the fit says little."""
+    prices = table["best_offer"]
+    told = offer, len(table), prices.median(), prices.min(), prices.max()
+    log.info("%s for %d people: median %.6g, from %.6g to %.6g", *told)
+    for reason, count in table["reason"][table["reason"] != ""].value_counts().items():
+        log.info("%d of %d people: %s", count, len(table), reason)

@@ -62,7 +62,7 @@ def in_total(numbers):
         best, known = known.mean / size, known.times(1 / size)
     else:
         offers = table["best_offer"].dropna()
-        which = f"the best offer for each person (median {_median(offers)})"
+        which = f"the best offer for each person ({_among(numbers)}median {_median(offers)})"
         if offers.nunique() == 1:
             which = f"one offer of {_offer(offers.iloc[0])} to everybody"
         known = right or _drawn(numbers, "expected_revenue")._replace(mean=claim)
@@ -74,6 +74,7 @@ def in_total(numbers):
             how, by = ", by the model's claim put right by answers", ", put right by answers"
             if not _in_print(claim, right, held=True)[1]:
                 how += f" (the claim itself, {told(claim)}, is outside)"
+        how += _nothing_like_it(numbers)
         if right and (answered := _answered(numbers)) < size:
             size, whom = answered, " with an answer"
         sentence = (
@@ -99,6 +100,27 @@ def in_total(numbers):
     if not (alone and requested(numbers, "single_instead")):  # else it leads
         cards += _one_for_all(numbers, size, ", without the limits" if limited else "")
     return f"{sentence}.", cards
+
+
+def _among(numbers):
+    """Of which offers the best ones are, where these are of few that were made; "" elsewhere."""
+    if not requested(numbers, "offers_only_made"):
+        return ""
+    made = [_offer(float(name)) for name in level_names(numbers)]
+    told = listing(made) if len(made) <= _NAMED else f"{len(made)} from {made[0]} to {made[-1]}"
+    return f"of those that were made, {told}; "
+
+
+def _nothing_like_it(numbers):
+    """Words on people whose best offer lies between those that were made; "" where none does."""
+    share = requested(numbers, "offers_untried")
+    if not share:
+        return ""
+    return (
+        f" (for {percent(share, 0 if share >= 0.1 else 1)} of the people nothing like the best "
+        "offer was tried: the interval holds whatever they may say to it, between the offers that "
+        "were made)"
+    )
 
 
 def _one_for_all(numbers, size, free=""):
@@ -262,6 +284,8 @@ def claimed(numbers):
         )
 
 
+#: Offers that were made, up to which all are named.
+_NAMED = 5
 #: Share of people whose best offer is an end of what was made, from which it is told.
 _MANY_AT_AN_END = 0.2
 
@@ -342,6 +366,12 @@ def next_steps(numbers):
         new = f"the column allotted_offer of {new}" if "csv" in new else f"{new} (allot)"
     flagged = "pass over those that are flagged: nothing like their best offer was tried."
     kept = "which keep the limits among them, " if limited else ""
+    if requested(numbers, "offers_untried"):
+        yield (
+            "Make offers that were made before, or try some of the others at random first: where "
+            "neither offer.grid nor offer.between names others, best offers are of those that were "
+            "made."
+        )
     if unshown:
         yield unshown[1]
     elif math.isnan(_put_right(numbers).low):

@@ -66,6 +66,26 @@ def test_a_rehearsal_holds_the_answer_against_copies_of_the_frame(frame):
     assert plain.rehearsal is None and plain.answer.value == made.answer.value
 
 
+def test_noise_is_no_better_known_for_its_copies():
+    """A row's fit does not see its copy: an AUC of 0.8 it was, where there is nothing to learn."""
+    rng, rows = np.random.default_rng(2), 400
+    noise = pd.DataFrame({name: rng.normal(size=rows) for name in "abc"})
+    noise["y"] = np.where(rng.random(rows) < 0.2, np.nan, rng.integers(0, 2, rows))
+    twice = pd.concat([noise, noise[: rows // 2]], ignore_index=True)
+    asked = {"positive": 1, "id": "who", "study": {"models": [{"model": "gradient_boosting"}]}}
+
+    def errors(frame):
+        made = counterweight.missing_outcomes(frame.assign(who=np.arange(len(frame))), "y", **asked)
+        found = made.metrics.query("metric == 'auc' and part == '' and variable == ''")
+        found = found.set_index("source").loc["gradient_boosting"]
+        return made.answer, *found[["value", "standard_error"]]
+
+    (alone, auc, error), (copied, own, of_own) = errors(noise), errors(twice)
+    assert abs(own - 0.5) < 3 * of_own and abs(auc - 0.5) < 3 * error
+    # Rows that count 2 and 1 tell as much as 0.9 times as many that count alike.
+    assert of_own > 0.9 * error and copied.standard_error > 0.9 * alone.standard_error
+
+
 def test_answers_stand_by_the_index_of_the_frame_and_new_rows_by_theirs(frame, found):
     answers = found[0]
     assert list(answers.scores.index) == list(frame.index)

@@ -21,7 +21,7 @@ from counterweight.labeling.column_report import (
     report_table,
     secrets_of,
 )
-from counterweight.labeling.columns import look_at, roles_by_column
+from counterweight.labeling.columns import IN_COMMON, copies_together, look_at, roles_by_column
 from counterweight.labeling.encoding import TabularEncoder
 from counterweight.labeling.target_leakage import learnt
 from counterweight.reporting.study_page import Answer, StudyContext, StudyPage, study_page
@@ -545,13 +545,28 @@ def test_rows_that_stand_twice_are_told(share, told):
     )
 
 
-def test_what_copies_do_is_told_and_a_group_advised_where_it_counts():
-    for roles, group in (({}, True), ({"offer": "x"}, False), ({"balance": ["town"]}, False)):
+def test_what_is_done_with_copies_is_told():
+    for roles, done in (({}, True), ({"offer": "x"}, False), ({"balance": ["town"]}, False)):
         _, said = copied_rows(doubled(), {"id": "who"} | roles)
         (told,) = (look_at(column, text) for column, text in said.items())
-        assert told.startswith("Look at the rows, by the column ") and "judged by its copy" in told
-        assert ("naming as group" in told) == group
+        assert told.startswith("Look at the rows, by the column ")
+        assert ("judged by its copy" in told) != done and ("kept together" in told) == done
     assert look_at("x", "it is odd") == "Look at the column x: it is odd."
+
+
+def test_copies_are_those_that_are_told_of_and_have_one_number():
+    frame, roles, report = doubled(), {"id": "who"}, {"doubt": ["", f"4 rows {IN_COMMON}"]}
+    kind = copies_together(frame, report, roles)
+    np.testing.assert_array_equal(kind, np.r_[kind[:300], kind[:300]])
+    assert len(np.unique(kind)) == 300
+    # Another id of theirs tells nothing, and who has no value in the finest column is no copy.
+    again = frame.assign(number=np.arange(600)[::-1], who="A")
+    np.testing.assert_array_equal(copies_together(again, report, {}), kind)
+    some = frame["x"].rank() <= 20
+    apart = copies_together(frame.assign(x=frame["x"].where(~some), income=1.0), report, roles)
+    assert (np.bincount(apart)[apart] == np.where(some, 1, 2)).all()
+    assert copies_together(frame, {"doubt": ["", "it is odd"]}, roles) is None
+    assert copies_together(doubled(share=0.0), report, roles) is None
 
 
 def test_a_copy_makes_no_honest_column_a_leak():

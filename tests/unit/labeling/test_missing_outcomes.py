@@ -27,7 +27,7 @@ from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.pages.blanks_page import _apart
 
 
-def labeled(frame, roles=(), where=(), **outcome):
+def labeled(frame, roles=(), where=(), copies=None, **outcome):
     options = {"column": "y"} | outcome
     return label_blanks(
         frame,
@@ -37,6 +37,7 @@ def labeled(frame, roles=(), where=(), **outcome):
         lambda *parts: present(*parts, where=where),
         dict(roles),
         np.random.default_rng(1),
+        copies,
     )
 
 
@@ -164,6 +165,37 @@ def test_groups_stay_together():
     fold = folds(np.arange(1000.0), False, None, group, np.random.default_rng(0))
     assert all(len(set(fold[group == g])) == 1 for g in range(40))
     assert len(set(fold)) == FEWER_FOLDS
+
+
+def test_copies_of_a_row_share_its_folds_which_are_those_of_rows_without_copies():
+    """Whatever their order: classes are alike in all folds, as where there are none."""
+    frame = table().assign(kind=np.arange(ROWS))
+    alone = labeled(frame)[1]
+    names = [name for name in alone if name.startswith("fold")]
+    rng = np.random.default_rng(3)
+    twice = pd.concat([frame, frame[: ROWS // 2], frame[:5]]).iloc[rng.permutation(ROWS * 3 // 2)]
+    twice = twice.assign(row=np.arange(len(twice)))
+    made = labeled(twice, copies=twice["kind"].to_numpy())[1]
+    for name in names:
+        by_kind = pd.Series(made[name]).groupby(twice["kind"].to_numpy())
+        assert (by_kind.nunique() == 1).all()
+        of_one = by_kind.first().to_numpy()[alone["selected"] == 1]
+        y, sizes = alone["y"][alone["selected"] == 1], np.bincount(of_one)
+        assert np.ptp(sizes) <= 1 and np.ptp(np.bincount(of_one, y)) <= 1
+    other = twice.iloc[::-1].assign(row=np.arange(len(twice)))
+    again = labeled(other, copies=(ROWS - other["kind"]).to_numpy())[1]
+    for name in names:
+        np.testing.assert_array_equal(again[name][::-1], made[name])
+    assert (made["group"] >= 0).all()
+    sizes = {one["metric"]: one["value"] for one in describe_blanks(made, {"row": []}, True, True)}
+    assert sizes["rows_different"] == alone["selected"].sum() and "groups_labeled" not in sizes
+
+
+def test_copies_are_no_outcomes_to_learn_from():
+    frame = pd.concat([table().query("y == y").head(12)] * 10, ignore_index=True)
+    frame["row"] = np.arange(120)
+    with pytest.raises(CounterweightError, match="Only 12 rows, copies of a row counted once, are"):
+        labeled(frame, copies=np.arange(120) % 12)
 
 
 def test_by_time_methods_are_tried_on_later_rows():

@@ -236,12 +236,8 @@ def _support(given, data, weight, chance):
         told["unlabeled"] = data.taken(np.flatnonzero(~data.labeled))
         if chance is not None:
             told["chance"] = chance[data.labeled][ordered], chance[~data.labeled]
-    group = data.group
-    if data.copied and not (group >= 0).all():  # A row is near its copies, and like no other.
-        rows = pd.DataFrame(data.encoded.typed())
-        group = rows.groupby(list(rows), dropna=False).ngroup().to_numpy()
-    if (group >= 0).all():
-        told["group"] = group[data.labeled][ordered], group[~data.labeled]
+    if (data.group >= 0).all():
+        told["group"] = data.group[data.labeled][ordered], data.group[~data.labeled]
     return Support().fit(
         data.taken(np.flatnonzero(data.labeled)[ordered]),
         weight[ordered],

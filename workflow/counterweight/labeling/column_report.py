@@ -17,6 +17,7 @@ from counterweight.labeling.columns import (
     like_codes,
     look_at,
     roles_by_column,
+    same_rows,
 )
 from counterweight.labeling.missing_outcomes import present
 from counterweight.labeling.outcome_rules import accepts
@@ -175,41 +176,41 @@ def column_report(
 SURE, MOST_TIMES = 3.0, 12
 
 
+#: Roles of questions that take copies for rows like others, and what is said of copies there.
+APART = ("offer", *GROUPS, "scores", "keep_rate")
+AS_ROWS = (
+    "if these are copies, leave out all but one, for what is learned from a row is judged by its "
+    "copy, and an interval takes each for one of its own"
+)
+#: What is said of copies where they are not.
+AS_ONE = (
+    "taken for copies, they are kept together in every fold and count as one for intervals; means "
+    "still count each, so leave out all but one unless as many people were just like that"
+)
+
+
 def copied_rows(frame, roles):
     """Rows that look like copies of an earlier one, and what is said of them, by the column.
 
     A mask (n,) and a mapping of the column with most different values to a sentence; no rows and
     nothing where there are none or where the config says who belongs together. Events of a log may
-    well be the same, so none is masked; see `_events_again`. Rows are compared
-    in all columns but the id, and texts and whole numbers that are another in every row, which may
-    be ids. Rows that agree in a few coarse
-    columns are no copies: at least three columns are needed, one of them with different values in a
-    tenth of the rows, and of the rows that share a value of it most share all others.
+    well be the same, so none is masked; see `_events_again`, of other rows `same_rows`.
     """
     none = np.zeros(len(frame), bool), {}
     if "reward" in roles:
         return none[0], _ids_again(frame, roles) or _events_again(frame, roles)
     if any(roles.get(role) for role in ("group", "user")):
         return none
-    names = [name for name in frame.columns if name not in ("row", roles.get("id"))]
-    distinct = frame[names].nunique()
-    names = [name for name in names if distinct[name] < len(frame) or _measured(frame[name])]
-    if len(names) < 3 or distinct[names].max() < 0.1 * len(frame):
+    found = same_rows(frame, roles)
+    if found is None:
         return none
-    finest = distinct[names].idxmax()
-    tied = np.flatnonzero(frame[finest].duplicated(keep=False) & frame[finest].notna())
-    rows, again = frame[names].iloc[tied], np.zeros(len(frame), bool)
-    same = rows.duplicated(keep=False)
-    if same.sum() < max(0.01 * len(frame), 10, 0.5 * len(tied)):
-        return none
-    again[tied] = rows.duplicated()
-    # Only where outcomes are missing a group is kept together.
-    alone = any(roles.get(role) for role in ("offer", *GROUPS, "scores", "keep_rate"))
-    group = "; where outcomes are blank, naming as group the column by which they belong does, too"
+    finest, kind = found
+    again, first = np.ones(len(frame), bool), np.unique(kind, return_index=True)[1]
+    again[first] = False
+    apart = any(roles.get(role) for role in APART)
+    same = int((np.bincount(kind)[kind] > 1).sum())
     return again, {
-        finest: f"{same.sum()} of {len(frame)} rows {IN_COMMON}: if these are copies, leave out "
-        "all but one, for what is learned from a row is judged by its copy, and an interval takes "
-        f"each for one of its own{'' if alone else group}"
+        finest: f"{same} of {len(frame)} rows {IN_COMMON}: {AS_ROWS if apart else AS_ONE}"
     }
 
 
@@ -253,11 +254,6 @@ def _ids_again(frame, roles):
     again = frame[name].duplicated(keep=False) & frame[name].notna()
     told = ids_again(int(again.sum()), len(frame), user)
     return {name: told} if told else {}
-
-
-def _measured(values):
-    """Whether numbers are not all whole, as ids are."""
-    return values.dtype.kind == "f" and bool((values % 1 != 0).any())
 
 
 def _judged(fact, column, secrets, once):

@@ -461,6 +461,48 @@ def look_at(column, doubt):
     return f"{what} {column}: {doubt}."
 
 
+def same_rows(frame, roles):
+    """Rows that look like copies of each other: a column, and a number (n,) of each kind of rows.
+
+    Rows are compared in all columns but the id, and texts and whole numbers that are another in
+    every row, which may be ids. Rows that agree in a few coarse columns are no copies: at least
+    three columns are needed, one of them (which is given) with different values in a tenth of the
+    rows, and of the rows that share a value of it most share all others. None where rows look like
+    no copies.
+    """
+    names = [name for name in frame.columns if name not in ("row", roles.get("id"))]
+    distinct = frame[names].nunique()
+    names = [name for name in names if distinct[name] < len(frame) or _measured(frame[name])]
+    if len(names) < 3 or distinct[names].max() < 0.1 * len(frame):
+        return None
+    finest = distinct[names].idxmax()
+    tied = np.flatnonzero(frame[finest].duplicated(keep=False) & frame[finest].notna())
+    rows = frame[names].iloc[tied]
+    same = tied[rows.duplicated(keep=False)]
+    if len(same) < max(0.01 * len(frame), 10, 0.5 * len(tied)):
+        return None
+    kind = np.arange(len(frame))
+    rows = frame[names].iloc[same].groupby(names, dropna=False, sort=False)
+    kind[same] = len(frame) + rows.ngroup()
+    return finest, np.unique(kind, return_inverse=True)[1].astype("int32")
+
+
+def copies_together(frame, columns, roles):
+    """A number (n,) for each row, one for copies of a row; None where there are no copies.
+
+    By the column report `columns`, as it was read back: who has `roles` that say which rows belong
+    together has none. Copies share their fold and their side of every split, else what is learned
+    from a row is judged by its copy.
+    """
+    found = same_rows(frame, roles) if in_common(columns) else None
+    return None if found is None else found[1]
+
+
+def _measured(values):
+    """Whether numbers are not all whole, as ids are."""
+    return values.dtype.kind == "f" and bool((values % 1 != 0).any())
+
+
 def in_common(columns):
     """Whether rows look like copies of others, by a column report as it was read back."""
     return any(IN_COMMON in (doubt or "") for doubt in columns.get("doubt", ()))

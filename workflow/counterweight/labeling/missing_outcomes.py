@@ -14,17 +14,10 @@ import numpy as np
 from counterweight.errors import CounterweightError
 from counterweight.fragments import Option
 from counterweight.labeling.column_statistics import content_order
-from counterweight.labeling.columns import (
-    condition_mask,
-    forms_of,
-    holds,
-    in_common,
-    require,
-    types_of,
-)
+from counterweight.labeling.columns import condition_mask, forms_of, holds, require, types_of
 from counterweight.labeling.encoding import DenseRows, TabularEncoder
 from counterweight.numerics.checks import group_sums
-from counterweight.numerics.linear import FOLD_ROWS, HELD_ROWS, group_folds
+from counterweight.numerics.linear import FOLD_ROWS, HELD_ROWS, first_of_each, group_folds
 from counterweight.tables.parquet import read_columns, read_table
 from counterweight.tables.study_data import StudyData
 
@@ -84,13 +77,14 @@ def present(frame, types, outcome, *, where=()):
     return np.logical_and.reduce(masks)
 
 
-def label_blanks(frame, types, features, outcome, rule, roles, rng):
+def label_blanks(frame, types, features, outcome, rule, roles, rng, copies=None):
     """Who is labeled, what is seen and what is hidden.
 
     `features` are names of columns; ``outcome(frame, types) -> values, binary, names``;
     ``rule(frame, types, values)`` gives a mask (n,), or a dict of that as ``labeled`` and of how
     many rows each stands for as ``weight``; `roles` are columns by role, of which ``weight``,
-    ``time`` and ``group`` count here; `rng` draws the folds.
+    ``time`` and ``group`` count here; `rng` draws the folds; `copies` (n,) are as of
+    `counterweight.labeling.columns.copies_together`, which are groups where none is named.
 
     Gives feature columns as they are; labels in the layout `LABELS` (``y`` is NaN unless labeled,
     ``fold`` -1 for rows that are learned from only, in all folds); outcomes that are known and
@@ -106,15 +100,16 @@ def label_blanks(frame, types, features, outcome, rule, roles, rng):
         )
     found = rule(frame, types, values)
     labeled, times = (found["labeled"], found["weight"]) if isinstance(found, dict) else (found, 1)
-    _check_labeled(values[labeled], binary, names)
+    _check_labeled(values[labeled], binary, names, None if copies is None else copies[labeled])
     n = len(frame)
-    group = _codes(frame, roles.get("group"))
+    group = _codes(frame, roles.get("group")) if copies is None else copies
     weight = _weights(frame, roles.get("weight"), labeled) * times
     seen = np.where(labeled, values, np.nan)
     column = roles.get("group")
     # Weights tell by their ratios, whatever they are counted in.
     beside = [seen, (weight / weight.max()).astype("float32")]
     beside += [] if column is None else [frame[column]]
+    beside += [] if copies is None else [np.bincount(copies)[copies]]
     features, order = content_order(frame, features, beside)
     time = time_of(frame, roles, labeled)
     if time is not None and (undated := int(np.isnan(time).sum())):
@@ -125,7 +120,7 @@ def label_blanks(frame, types, features, outcome, rule, roles, rng):
             undated,
         )
     known = None if time is None else time[labeled]
-    drawn = _drawn(seen, labeled, order, binary, known, group, rng)
+    drawn = _drawn(seen, labeled, order, binary, known, group, rng, copies is not None)
     if time is not None:
         drawn[0][~labeled & ~(time > known.max())] = SAME_TIME
     ids = {"repeat": np.zeros(n, "int16"), "row": frame["row"].to_numpy("int32")}
@@ -144,13 +139,21 @@ def label_blanks(frame, types, features, outcome, rule, roles, rng):
     return frame[["row", *features]], labels, truth, binary, names
 
 
-def _drawn(y, labeled, order, binary, time, group, rng):
-    """Folds (n,) of each draw, -1 where a row is learned from in all; see `folds`."""
+def _drawn(y, labeled, order, binary, time, group, rng, copies=False):
+    """Folds (n,) of each draw, -1 where a row is learned from in all; see `folds`.
+
+    Where groups are `copies` of a row, folds are drawn of one of each, which the others follow.
+    """
     rows = np.flatnonzero(labeled)
     rows = rows[np.argsort(order[rows])]
+    one, place = np.arange(len(rows)), slice(None)
+    if copies and time is None:
+        one, place = np.unique(group[rows], return_index=True, return_inverse=True)[1:]
+        by_content = np.argsort(one)
+        one, place, group = one[by_content], np.argsort(by_content)[place], np.full(len(y), -1)
     if time is not None:
         time = time[np.argsort(order[labeled])]
-    few = FEW[0] <= len(rows) <= FEW[1] and time is None
+    few = FEW[0] <= len(one) <= FEW[1] and time is None
     groups = np.unique(group[rows])
     few = few and (groups[0] < 0 or len(groups) >= FOLDS)
     count, made = FOLDS if few else FEWER_FOLDS, []
@@ -158,8 +161,8 @@ def _drawn(y, labeled, order, binary, time, group, rng):
         count = min(count, -(-len(rows) // (len(rows) - FOLD_ROWS)))
     draws = 1 if time is not None else min(FITS // count, max(1, DRAWN_ROWS // len(rows)))
     for _ in range(draws):
-        fold = np.full(len(y), -1, "int16")
-        fold[rows] = folds(y[rows], binary, time, group[rows], rng, count)
+        fold, own = np.full(len(y), -1, "int16"), rows[one]
+        fold[rows] = folds(y[own], binary, time, group[own], rng, count)[place]
         made.append(fold)
     return made
 
@@ -182,18 +185,21 @@ def largest_outcome(y, asked=None):
     return bound
 
 
-def _check_labeled(values, binary, names):
+def _check_labeled(values, binary, names, copies):
+    of_each = "" if copies is None else ", copies of a row counted once,"
+    if copies is not None:
+        values = values[first_of_each(copies)]
     if len(values) < LEAST_ROWS:
         raise CounterweightError(
-            f"Only {len(values)} rows are labeled, and {LEAST_ROWS} are needed at least: loosen "
-            "labeled.where, or give a table with more outcomes."
+            f"Only {len(values)} rows{of_each} are labeled, and {LEAST_ROWS} are needed at least: "
+            "loosen labeled.where, or give a table with more outcomes."
         )
     if binary:
         ones = int(values.sum())
         few = min(ones, len(values) - ones)
         if few < LEAST_OF_CLASS:
             raise CounterweightError(
-                f"Of the {len(values)} labeled rows {ones} are {names[1]!r} and "
+                f"Of the {len(values)} labeled rows{of_each} {ones} are {names[1]!r} and "
                 f"{len(values) - ones} are {names[0]!r}: {LEAST_OF_CLASS} of each are needed to "
                 "learn what tells them apart."
             )
@@ -320,8 +326,6 @@ class BlankData(StudyData):
     order = None
     #: Most rows that a fit learns from, the first by content, which is as good as drawn; None: all.
     most = None
-    #: Whether rows look like copies of others, by the column report.
-    copied = False
 
     def __init__(self, frame, types, labels, max_levels, forms=None, weights=None):
         names = [name for name in frame.columns if name != "row"]
@@ -356,9 +360,7 @@ class BlankData(StudyData):
         facts = read_table(columns)
         weights = read_columns(weights) if weights else None
         told = max_levels, forms_of(facts), weights
-        made = cls(read_table(features), types_of(facts), read_columns(labels), *told)
-        made.copied = in_common(facts)
-        return made
+        return cls(read_table(features), types_of(facts), read_columns(labels), *told)
 
     @property
     def binary(self):
@@ -429,8 +431,9 @@ class BlankData(StudyData):
         return weight[self.role(repeat, "test")]
 
 
-def describe_blanks(labels, truth, binary):
-    """Sizes and means of a table with blanks, as metric records."""
+def describe_blanks(labels, truth, binary, copied=False):
+    """Sizes and means of a table with blanks, as metric records; groups are those of `copied`
+    rows, or what a person named."""
     labeled = labels["selected"] == 1
     sizes = {
         "rows_all": len(labeled),
@@ -440,7 +443,8 @@ def describe_blanks(labels, truth, binary):
     }
     groups = labels["group"][labeled]
     grouped = (groups >= 0).all() and len(groups) > 0
-    sizes |= {"groups_labeled": len(np.unique(groups))} if grouped else {}
+    name = "rows_different" if copied else "groups_labeled"
+    sizes |= {name: len(np.unique(groups))} if grouped else {}
     records = [
         {"metric": metric, "value": float(value), "rows": len(labeled)}
         for metric, value in sizes.items()

@@ -335,7 +335,12 @@ def plan_label(plan, study, at):
 def label(job):
     import numpy as np
 
-    from counterweight.labeling.columns import features_of, recorded_columns, types_of
+    from counterweight.labeling.columns import (
+        copies_together,
+        features_of,
+        recorded_columns,
+        types_of,
+    )
     from counterweight.labeling.missing_outcomes import (
         LABELS,
         describe_blanks,
@@ -346,15 +351,17 @@ def label(job):
     from counterweight.tables.study_data import generator
 
     given = job.given
-    columns = recorded_columns(job)
+    frame, columns = read_table(job.input.table), recorded_columns(job)
+    copies = copies_together(frame, columns, given["roles"])
     features, labels, truth, binary, names = label_blanks(
-        read_table(job.input.table),
+        frame,
         types_of(columns),
         features_of(columns),
         components.configured("outcome", given["outcome"]),
         components.configured("labeling", given["labeling"]),
         given["roles"],
         generator(given["seed"], given["stream"], 0, "folds"),
+        copies,
     )
     if given["target"] == "unlabeled" and labels["selected"].all():
         raise CounterweightError(
@@ -370,7 +377,7 @@ def label(job):
         job.log.info("No outcome is taken to be above %g.", most)
     write_table(job.output.labels, labels, LABELS + told)
     write_table(job.output.truth, truth)
-    records = describe_blanks(labels, truth, binary)
+    records = describe_blanks(labels, truth, binary, copies is not None)
     sizes = {record["metric"]: record["value"] for record in records}
     job.log.info(
         "%d rows with an outcome, %d without", sizes["rows_labeled"], sizes["rows_unlabeled"]

@@ -619,6 +619,12 @@ def sizes(numbers):
     groups = numbers.get("labels", "groups_labeled", "").mean
     if not math.isnan(groups):
         yield f"They are of {number(groups, 0)} groups: errors and intervals are those of groups."
+    different = numbers.get("labels", "rows_different", "").mean
+    if not math.isnan(different):
+        yield (
+            f"{number(different, 0)} of them differ, the others are copies: these share a fold and "
+            "count as one row for errors and intervals."
+        )
     if not math.isnan(beyond):
         yield (
             f"{percent(beyond)} of the rows without an outcome were less likely to have one "

@@ -333,6 +333,25 @@ def test_other_metrics_take_probabilities(small):
     assert value(records, "auc") == pytest.approx(auc(y, p)[0])
 
 
+def test_copies_of_test_rows_are_one_draw(small):
+    p, y, members = small
+    twice = {name: np.tile(mask, 2) for name, mask in members.items()}
+    predictions, truth = tables(np.tile(p, 2), np.tile(y, 2), twice)
+    told = {"accuracy": accuracy, "auc": auc}
+    apart = evaluate_rates(predictions, truth, told, measures=MEASURES)
+    truth["user"] = np.tile(np.arange(10), 2)
+    joint = evaluate_rates(predictions, truth, told, measures=MEASURES)
+    single = evaluate_rates(*tables(p, y, members), told, measures=MEASURES)
+    for place in (("deterministic", "error"), ("deterministic", "ratio"), ("accuracy",), ("auc",)):
+        values = [value(found, *place) for found in (single, joint, apart)]
+        assert values == pytest.approx([values[0]] * 3)
+        one, same, less = (
+            value(found, *place, column="standard_error") for found in (single, joint, apart)
+        )
+        # An AUC of few rows alone has the error of DeLong, which is not that of groups.
+        assert less < 0.8 * same and same == pytest.approx(one, rel=0.06)
+
+
 def test_sign_tests_have_the_power_that_they_promise():
     rows = sign_test_rows(0.6, 0.8)
     assert sign_test_power(rows, 0.6) >= 0.8 > sign_test_power(rows - 1, 0.6)

@@ -60,6 +60,32 @@ def test_the_test_set_is_a_share_of_all_rows_and_splits_differ():
     assert tests[0] != tests[1]
 
 
+def test_copies_of_a_row_are_on_one_side_of_every_split_whatever_their_order():
+    rule = lambda f, t, rng: (f["a"] > -1).to_numpy()  # noqa: E731
+    twice = pd.concat([table(200), table(200)[:100]], ignore_index=True)
+    kind = np.r_[np.arange(200), np.arange(100)]
+    twice["row"] = np.arange(300, dtype="int32")
+    labels, truth = labeled(twice, rule, copies=kind)
+    for _, part in labels.groupby("repeat"):
+        sides = (part["role"] == "test").groupby(kind)
+        assert (sides.nunique() == 1).all() and 100 < sides.first().sum() * 300 / 200 < 121
+        np.testing.assert_array_equal(part["copies"], truth.loc[part.index, "user"])
+        assert (part["copies"].groupby(kind).nunique() == 1).all()
+        assert part["copies"].nunique() == 200
+    # Errors are those of rows that differ; without copies nothing is told of them.
+    error = {
+        copied: [
+            record["standard_error"]
+            for record in describe_labels(*labeled(twice, rule, copies=kind if copied else None), 0)
+            if record.get("part") == "all"
+        ]
+        for copied in (None, True)
+    }
+    assert (np.array(error[True]) > 1.1 * np.array(error[None])).all()
+    alone, known = labeled(twice, rule)
+    assert "copies" not in alone and "user" not in known
+
+
 def test_more_repeats_leave_the_earlier_ones_as_they_were():
     rule = lambda f, t, rng: rng.random(len(f)) < 0.5  # noqa: E731
     few, _ = labeled(table(), rule, repeats=1)

@@ -265,7 +265,7 @@ def seen_data(features, labels, frame, outcome, target, categories=None):
     population = np.ones(len(rows), bool) if target == "general" else ~selected
     y = np.full(len(rows), np.nan)
     y[selected] = np.asarray(outcome(rows, population), float)[selected]
-    further = ("deployed", "keep_rate")
+    further = ("deployed", "keep_rate", "copies")
     kept = {name: values for name, values in own.items() if name[:3] == "in_" or name in further}
     role = np.where(selected, "labeled", "unlabeled").astype(object)
     told = {"repeat": own["repeat"], "row": own["row"], "role": role, "selected": own["selected"]}

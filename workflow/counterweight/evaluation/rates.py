@@ -18,7 +18,7 @@ import copy
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.metrics import known_name
+from counterweight.evaluation.metrics import grouped_estimate, known_name
 from counterweight.fragments import Flag, Option, Text
 from counterweight.numerics.rates.values import RULES, TOLD, constraint_values
 from counterweight.tables.parquet import blocks, by_setting, numbers_of, setting_options
@@ -103,7 +103,7 @@ def evaluate_rates(
     `predictions` are repeat, row, p (the chance of the positive answer), ``decision`` where answers
     are not p > 1/2, and target and setting as ``(codes, names)``; rows of one repeat, target and
     setting stand together. `truth` are repeat, row (each once in a repeat), y_general,
-    in_{sample} and deployed. `models` are arrays by repeat and target, `constraints` the ``texts``
+    in_{sample} and deployed; with ``user``, rows of one are one draw. `models` are arrays by repeat and target, `constraints` the ``texts``
     and ``numbers`` that the method is held to. Accuracies among `metrics` are those of the
     deterministic rule; metrics that need probabilities inside (0, 1) are left out. Rows of a log
     that kept a part of its zeros weigh 1 / keep_rate, by `rates` (repeat, row, keep_rate), in rates
@@ -199,7 +199,11 @@ def _metric_records(metrics, data, p, decided, place):
         if plain is None or plain in told:
             shown = decided if plain in _DECIDED else p
             weight = data.weight[seen] if np.ptp(data.weight) else None
-            value, error = metric(data.y[seen], shown[seen], weight)
+            rows = data.y[seen], shown[seen], weight
+            value, error = metric(*rows)
+            if data.copies is not None:
+                groups = {"groups": data.copies[seen], "weight": weight}
+                error = grouped_estimate(metric, *rows[:2], **groups).standard_error
             yield place | {"metric": name, "value": value, "standard_error": error}
 
 
@@ -223,7 +227,9 @@ def _test_data(known, rows, repeat, kept=None):
     weight = None
     if kept is not None:
         weight = 1 / kept["keep_rate"][found_rows(kept["row"], rows, missing)]
-    return DataSets(X=None, y=y, weight=weight, members=members, deployed=deployed)
+    copies = known["user"][where] if "user" in known else None
+    told = {"members": members, "deployed": deployed, "copies": copies}
+    return DataSets(X=None, y=y, weight=weight, **told)
 
 
 def _following(data, p, decided, setting, sequence, earlier):

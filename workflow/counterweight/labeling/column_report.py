@@ -177,15 +177,16 @@ SURE, MOST_TIMES = 3.0, 12
 
 
 #: Roles of questions that take copies for rows like others, and what is said of copies there.
-APART = ("offer", *GROUPS, "scores", "keep_rate")
+APART = ("offer", "balance")
 AS_ROWS = (
     "if these are copies, leave out all but one, for what is learned from a row is judged by its "
     "copy, and an interval takes each for one of its own"
 )
 #: What is said of copies where they are not.
 AS_ONE = (
-    "taken for copies, they are kept together in every fold and count as one for intervals; means "
-    "still count each, so leave out all but one unless as many people were just like that"
+    "taken for copies, they are kept together in every fold and split and count as one for "
+    "intervals; means still count each, so leave out all but one unless as many people were just "
+    "like that"
 )
 
 

@@ -498,6 +498,14 @@ def copies_together(frame, columns, roles):
     return None if found is None else found[1]
 
 
+def copies_of(job, frame):
+    """`copies_together` of the prepared table of a labeling job; None where it has no report."""
+    if not getattr(job.input, "columns", None):
+        return None
+    roles = columns_by_role(job.given.get("roles") or {})
+    return copies_together(frame, read_table(job.input.columns), roles)
+
+
 def _measured(values):
     """Whether numbers are not all whole, as ids are."""
     return values.dtype.kind == "f" and bool((values % 1 != 0).any())

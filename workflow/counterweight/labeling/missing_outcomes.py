@@ -16,7 +16,7 @@ from counterweight.fragments import Option
 from counterweight.labeling.column_statistics import content_order
 from counterweight.labeling.columns import condition_mask, forms_of, holds, require, types_of
 from counterweight.labeling.encoding import DenseRows, TabularEncoder
-from counterweight.numerics.checks import group_sums
+from counterweight.numerics.checks import group_sums, one_of_each
 from counterweight.numerics.linear import FOLD_ROWS, HELD_ROWS, first_of_each, group_folds
 from counterweight.tables.parquet import read_columns, read_table
 from counterweight.tables.study_data import StudyData
@@ -146,11 +146,10 @@ def _drawn(y, labeled, order, binary, time, group, rng, copies=False):
     """
     rows = np.flatnonzero(labeled)
     rows = rows[np.argsort(order[rows])]
-    one, place = np.arange(len(rows)), slice(None)
-    if copies and time is None:
-        one, place = np.unique(group[rows], return_index=True, return_inverse=True)[1:]
-        by_content = np.argsort(one)
-        one, place, group = one[by_content], np.argsort(by_content)[place], np.full(len(y), -1)
+    alike = copies and time is None
+    one, place = one_of_each(group[rows] if alike else None, len(rows))
+    if alike:
+        group = np.full(len(y), -1)
     if time is not None:
         time = time[np.argsort(order[labeled])]
     few = FEW[0] <= len(one) <= FEW[1] and time is None

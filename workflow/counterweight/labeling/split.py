@@ -51,6 +51,7 @@ def labeled_repeats(
     samples=None,
     test_rows=None,
     user=None,
+    copies=None,
     promises=(),
 ):
     """Who is labeled, what is seen and what is true, a repeat at a time: pairs of data frames.
@@ -69,8 +70,9 @@ def labeled_repeats(
     `study` names the random streams. `test_share` of the rows is held out, or those that meet the
     condition `test_rows`, the same in every repeat; `samples` are conditions of named data sets.
     With the column `user` (or session, or day) users are held out as a whole, so that none is
-    learned from and tested on. A split that leaves a rate of `promises` without enough rows to fit
-    or without any to judge is drawn again. `keep_rate`, in (0, 1], is that at which test rows stay
+    learned from and tested on; so are rows that are `copies` (n,) of each other, as of
+    `counterweight.labeling.columns.copies_together`. A split that leaves a rate of `promises`
+    without enough rows to fit or without any to judge is drawn again. `keep_rate`, in (0, 1], is that at which test rows stay
     in the log whose outcome is 0 for every target; rejected rows are in neither table (Mineiro
     2010). A row's fate depends on its id alone, or on its place where ids do not ascend.
 
@@ -79,7 +81,7 @@ def labeled_repeats(
     ``deployed`` where there are named data sets. The second has the same rows with every outcome,
     what `truth` knows, and ``user``, a number for each.
     """
-    frame, truth, facts = _in_order(frame, features, truth, user)
+    frame, truth, facts = _in_order(frame, features, truth, user, copies)
     rows, everyone = frame["row"].to_numpy("int32"), np.ones(len(frame), bool)
     frame = frame.assign(row=np.sort(rows))
     fixed = test_rows and sample_masks(frame, {"test_rows": test_rows}, None, "")["test_rows"]
@@ -92,7 +94,7 @@ def labeled_repeats(
         answer = answer if informed else {"selected": answer}
         selected = _checked_selection(answer["selected"], len(frame), complete)
         taken = ~np.asarray(answer.get("left_out", ~everyone), bool)
-        users = None if user is None else facts["user"]
+        users = facts.get("user")
         named = answer.get("samples", {}) | sample_masks(frame, samples or {}, draws("samples"))
         named = {name: np.asarray(mask, bool) for name, mask in named.items()}
         thin = promises and _thin(promises, outcome(frame, everyone), selected, taken, named)
@@ -116,6 +118,7 @@ def labeled_repeats(
             # What a log lost before anybody looked, its rule tells.
             "keep_rate": rates * answer.get("keep_rate", 1.0),
         } | {name: values.where(seen, pd.NA) for name, values in outcomes.items()}
+        visible |= {} if copies is None else {"copies": users}
         named = {f"in_{name}": mask for name, mask in named.items()}
         named |= {key: np.asarray(answer[key], float) for key in ("deployed",) if key in answer}
         chances = {k: np.asarray(answer[k], float) for k in ("p_selected",) if k in answer}
@@ -180,11 +183,13 @@ def _seen(frame, condition):
     return f" (it runs from {values.min()} to {values.max()})" if len(values) else ""
 
 
-def _in_order(frame, features, truth, user):
+def _in_order(frame, features, truth, user, copies):
     """The table and what is known of it in the order of the features, which are checked; facts."""
     check_features(features)
     check_row_ids(np.sort(features["row"]))
     check_row_ids(frame["row"])
+    if copies is not None:
+        copies = pd.Series(copies, frame["row"].to_numpy()).loc[features["row"]]
     frame = frame.set_index("row", drop=False).loc[features["row"]].reset_index(drop=True)
     facts = {}
     if truth is not None:
@@ -200,6 +205,8 @@ def _in_order(frame, features, truth, user):
                 "or leave these rows out."
             )
         facts["user"] = codes.astype("int32")
+    elif copies is not None:
+        facts["user"] = pd.factorize(copies)[0].astype("int32")
     return frame, truth, facts
 
 

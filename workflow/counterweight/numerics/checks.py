@@ -240,6 +240,18 @@ def group_sums(values, group):
     return values if group is None else np.bincount(at, values)
 
 
+def one_of_each(kind, rows):
+    """Places of one row of each `kind` (n,), in order, and which of them each of the n `rows` is.
+
+    All of them, and a slice, where there are no kinds.
+    """
+    if kind is None:
+        return np.arange(rows), slice(None)
+    one, place = np.unique(kind, return_index=True, return_inverse=True)[1:]
+    in_order = np.argsort(one)
+    return one[in_order], np.argsort(in_order)[place]
+
+
 def two_class_rows(X, y, sample_weight=None, what="A classifier", blanks=False):
     """Rows that a classifier can learn from: those with weight, weights of mean 1, both classes.
 

@@ -252,7 +252,8 @@ class StudyData:
 
         ``X``, ``y`` (1, 0; -1 where hidden), ``weight`` (1 where there is none, of training rows
         times 1 / the rate at which each was kept), ``members`` (masks of the named data sets, by
-        name) and ``deployed`` (score of a deployed model, or None).
+        name), ``deployed`` (score of a deployed model, or None) and, where rows are copies of
+        others, ``copies``.
         """
         labels = self.labels[repeat]
         mask = self.role(repeat, "test") == test
@@ -268,6 +269,7 @@ class StudyData:
         deployed = labels["deployed"][mask] if "deployed" in labels else None
         y = np.where(np.isnan(y), -1, y).astype("int8")
         sampled = {"X": self.X[where], "y": y, "weight": weight}
+        sampled |= {"copies": labels["copies"][mask]} if "copies" in labels else {}
         return sampled | {"members": members, "deployed": deployed}
 
     def test(self, repeat, target):

@@ -215,7 +215,7 @@ def plan_label(plan, study, at):
 
 
 def label(job):
-    from counterweight.labeling.columns import refuse_blank_scores
+    from counterweight.labeling.columns import copies_of, refuse_blank_scores
     from counterweight.labeling.split import (
         describe_labels,
         labeled_repeats,
@@ -245,6 +245,7 @@ def label(job):
         *rest,
         study=given["stream"],
         promises=given.get("promises", ()),
+        copies=None if given["user"] else copies_of(job, frame),
         **{name: given[name] for name in asked},
     )
     dropped = len(frame) - len(features)

@@ -335,12 +335,7 @@ def plan_label(plan, study, at):
 def label(job):
     import numpy as np
 
-    from counterweight.labeling.columns import (
-        copies_together,
-        features_of,
-        recorded_columns,
-        types_of,
-    )
+    from counterweight.labeling.columns import copies_of, features_of, recorded_columns, types_of
     from counterweight.labeling.missing_outcomes import (
         LABELS,
         describe_blanks,
@@ -352,7 +347,7 @@ def label(job):
 
     given = job.given
     frame, columns = read_table(job.input.table), recorded_columns(job)
-    copies = copies_together(frame, columns, given["roles"])
+    copies = copies_of(job, frame)
     features, labels, truth, binary, names = label_blanks(
         frame,
         types_of(columns),

@@ -5,7 +5,8 @@ import pytest
 from counterweight.errors import CounterweightError
 from counterweight.numerics.rates import DataSets, measure
 from counterweight.numerics.rates import compile as compile_rates
-from counterweight.numerics.rates.values import bases
+from counterweight.numerics.rates.limits import upper_limits
+from counterweight.numerics.rates.values import bases, constraint_values
 from rated_rows import world
 
 
@@ -137,3 +138,41 @@ def test_rows_that_rates_are_shares_of():
         "precision(a)": [0, 1],
     }
     assert not bases(["recall(a & unlabeled) >= 0.5"], data)["recall(a & unlabeled)"].any()
+
+
+def test_copies_are_in_one_part_and_make_no_error_smaller():
+    """Each row twice: parts of rows are those of their copies, and errors those of single rows."""
+    data, p, _ = world(n=120)
+    texts = {"error": "error(labeled)", "ratio": "coverage(a) / coverage(b)"}
+    asked = ["coverage(a) >= 0.8 * coverage(b)", "error(labeled) <= 0.4"]
+
+    def again(copies):
+        rows = np.tile(np.arange(len(p)), 2)
+        members = {name: mask[rows] for name, mask in data.members.items()}
+        return DataSets(None, data.y[rows], data.weight[rows], members, copies=copies)
+
+    kind = np.tile(np.arange(len(p))[::-1], 2)
+    twice, apart, both = again(kind), again(None), np.tile(p, 2)
+    for part in (
+        twice.folds(5, np.random.default_rng(1), asked),
+        twice.held_out(0.3, np.random.default_rng(1)),
+        twice.only(both > 0.2).folds(5, np.random.default_rng(1), asked),
+    ):
+        np.testing.assert_array_equal(part[: len(p)], part[len(p) :])
+        assert len(np.unique(part)) == part.max() + 1
+    alone, joint, split = (
+        measure(q, one, texts, errors=True) for q, one in ((p, data), (both, twice), (both, apart))
+    )
+    for name in texts:
+        np.testing.assert_allclose(joint[name], alone[name], rtol=1e-9)
+        assert split[name][2] < 0.8 * joint[name][2]
+    values = [constraint_values(q, q > 0.5, one, asked) for q, one in ((p, data), (both, twice))]
+    np.testing.assert_allclose(*values, rtol=1e-9)
+    told = [
+        upper_limits(q, one, asked)[:, :, 0] for q, one in ((p, data), (both, twice), (both, apart))
+    ]
+    np.testing.assert_allclose(told[0], told[1], rtol=1e-9)
+    assert (told[2][:, 1] < told[0][:, 1]).all()
+    # Decisions by copies have no exact limit, as they are no shares of single draws.
+    yes = (both > 0.5).astype(float)
+    assert upper_limits(yes, twice, asked)[1, 1, 0] > upper_limits(yes, apart, asked)[1, 1, 0]

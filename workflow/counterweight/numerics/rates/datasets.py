@@ -7,8 +7,10 @@ from counterweight.numerics.checks import (
     as_numbers,
     check_same_columns,
     checked_weights,
+    group_sums,
     labels_of,
     number_table,
+    one_of_each,
 )
 from counterweight.numerics.rates.language import (
     BUILTIN_SETS,
@@ -105,9 +107,11 @@ class DataSets:
         Score of the deployed model, positive prediction iff above 0; NaN where it has none.
     main : bool array (n,), optional
         Rows that the built-in sets are made of; the others are in named sets only.
+    copies : int array (n,), optional
+        The same number for rows that are copies of each other: they are one draw, and in one part.
     """
 
-    def __init__(self, X, y, weight=None, members=None, deployed=None, main=None):
+    def __init__(self, X, y, weight=None, members=None, deployed=None, main=None, copies=None):
         rows = X.shape[0] if hasattr(X, "shape") else len(y if X is None else X)
         self.X = None if X is None else checked_features(X)
         self.y = checked_seen_labels(y, rows)
@@ -116,6 +120,7 @@ class DataSets:
         members = members or {}
         self.members = {name: self._mask(name, mask, rows) for name, mask in members.items()}
         self.deployed = None if deployed is None else _scores_of(deployed, rows)
+        self.copies = copies
 
     @staticmethod
     def _mask(name, mask, rows):
@@ -182,16 +187,18 @@ class DataSets:
         """The same table with every data set cut to some rows (bool (n,)); no copy of `X`."""
         cut = object.__new__(DataSets)
         cut.X, cut.y, cut.weight, cut.deployed = self.X, self.y, self.weight, self.deployed
+        cut.copies = self.copies
         cut.main = self.main & rows
         cut.members = {name: mask & rows for name, mask in self.members.items()}
         return cut
 
     def held_out(self, share, rng):
         """A random share of the rows of every combination of data sets and label; bool (n,)."""
-        rank, order = self._ranks(rng)
-        held = np.zeros(len(self), bool)
+        one, place = one_of_each(self.copies, len(self))
+        rank, order = self._ranks(rng, one)
+        held = np.zeros(len(one), bool)
         held[order] = np.floor((rank + 1) * share + 0.5) > np.floor(rank * share + 0.5)
-        return held
+        return held[place]
 
     def folds(self, count, rng, constraints=()):
         """Parts 0 to count - 1, alike in every combination of data sets and label; int (n,).
@@ -199,20 +206,27 @@ class DataSets:
         Each part has rows of what the rates of `constraints` are shares of, where there are as
         many: those that would be in fewer parts are dealt out one by one, the fewest last.
         """
-        rank, order = self._ranks(rng)
-        part = np.zeros(len(self), dtype=np.int64)
+        one, place = one_of_each(self.copies, len(self))
+        rank, order = self._ranks(rng, one)
+        part = np.zeros(len(one), dtype=np.int64)
         part[order] = rank % count
         for mask in sorted(bases(constraints, self).values(), key=np.count_nonzero, reverse=True):
-            rows = order[mask[order]]
+            rows = order[mask[one][order]]
             if len(np.unique(part[rows])) < min(count, len(rows)):
                 part[rows] = np.arange(len(rows)) % count
-        return part
+        return part[place]
 
-    def _ranks(self, rng):
-        """Rows by their combination, in random order within; the rank of each there."""
+    def by_draw(self, values, rows=slice(None)):
+        """Numbers (..., n) of some rows, summed up over the copies of each."""
+        if self.copies is None:
+            return values
+        return np.apply_along_axis(group_sums, -1, values, self.copies[rows])
+
+    def _ranks(self, rng, one):
+        """Rows `one` by their combination, in random order within; the rank of each there."""
         kinds = np.column_stack([self.y, self.main, *self.members.values()]).astype(np.int8)
-        _, kind = np.unique(kinds, axis=0, return_inverse=True)
-        order = rng.permutation(len(self))
+        _, kind = np.unique(kinds[one], axis=0, return_inverse=True)
+        order = rng.permutation(len(one))
         order = order[np.argsort(kind.ravel()[order], kind="stable")]
         in_order = kind.ravel()[order]
         return np.arange(len(order)) - np.searchsorted(in_order, in_order), order

@@ -79,8 +79,8 @@ def upper_limits(predicted, data, constraints, parameters=None, confidence=0.95,
     Rates of decisions that are shares of rows have exact (Clopper-Pearson) limits; of two such
     rates or more, on different rows, the distances to these are added by their squares (Newcombe
     1998; Zou & Donner 2008). Others (chances, weights that differ, rates on the same rows or of the
-    deployed model) have a normal limit by the delta method, with what Wilson's interval adds.
-    A rate that is not defined here has the limit infinity. Assumes rows drawn independently.
+    deployed model, rows with copies) have a normal limit by the delta method, with what Wilson's
+    interval adds. A rate that is not defined here has the limit infinity. Assumes rows drawn independently.
 
     Parameters
     ----------
@@ -129,6 +129,7 @@ def _sides(plain, data, known, predicted, meter, confidence, exact):
         low, high = exact_interval(np.round(values * rows), rows, 2 * (1 - confidence))
         return Sides(factors, sign * constant, values, low, high, None)
     influence = np.array([np.broadcast_to(change, (2, len(data)))[0] for _, change in told])
+    influence = data.by_draw(influence)
     added = small_sample(plain, data, known, 2 * confidence - 1)
     return Sides(factors, sign * constant, values, None, None, influence, added)
 
@@ -141,7 +142,7 @@ def _counted(rate, data, predicted):
         parts = rate_parts("error" if rate.counted else rate.name, rate.sets, data)
     except UndefinedRate:
         return None
-    if parts.mass is None:
+    if parts.mass is None or data.copies is not None:
         return None
     used = parts.mass > 0
     if np.ptp(parts.mass[used]) > 1e-12 * parts.mass.max():

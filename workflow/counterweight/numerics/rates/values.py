@@ -377,7 +377,8 @@ def measure(
         try:
             with np.errstate(divide="ignore", invalid="ignore"):
                 both, change = meter.value(tree)
-                spread = np.sqrt((np.broadcast_to(change, (2, len(data))) ** 2).sum(1))
+                change = data.by_draw(np.broadcast_to(change, (2, len(data))))
+                spread = np.sqrt((change**2).sum(1))
         except CounterweightError as error:
             raise CounterweightError(f"Measure {name} ({text}): {error}") from error
         values[name] = (float(both[0]), float(both[1]))
@@ -526,7 +527,7 @@ def constraint_values(p, decided, data, constraints, parameters=None, level=0.95
         try:
             with np.errstate(divide="ignore", invalid="ignore"):
                 (left, dleft), (right, dright) = meter.value(plain.left), meter.value(plain.right)
-                change = np.broadcast_to(dleft - dright, (2, len(data)))
+                change = data.by_draw(np.broadcast_to(dleft - dright, (2, len(data))))
         except CounterweightError as error:
             raise CounterweightError(f"Constraint {plain.text}: {error}") from error
         sign = 1.0 if plain.sign == "<=" else -1.0
@@ -550,8 +551,9 @@ def small_sample(plain, data, parameters, level):
         added = 0.0
         for rate, factor in terms.items():
             name = {"precision": "error", "fmeasure": "recall"}.get(rate.name, rate.name)
-            mass = rate_parts(name, rate.sets, data).mass
-            if mass is not None:
+            parts = rate_parts(name, rate.sets, data)
+            if parts.mass is not None:
+                mass = data.by_draw(parts.mass, parts.rows)
                 added += factor**2 * (np.dot(mass, mass) / mass.sum() ** 2) ** 2
     except UndefinedRate:
         return np.nan

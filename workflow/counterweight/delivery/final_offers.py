@@ -19,7 +19,7 @@ from counterweight.evaluation.offer_value import (
     off_by,
     single_choices,
 )
-from counterweight.labeling.columns import forms_of, types_of
+from counterweight.labeling.columns import copies_of, forms_of, once, types_of
 from counterweight.labeling.offered import answered_rows, hole_ends, holes, offer_range
 from counterweight.labeling.split import prepared_rows
 from counterweight.models.choice.offer_limits import columns_asked
@@ -27,7 +27,7 @@ from counterweight.models.choice.offer_model import scale_of
 from counterweight.models.choice.offer_training import answer_loss, compared, told_categories
 from counterweight.models.choice.offers_to_try import as_asked, coins_of_offers, drawn_by
 from counterweight.models.choice.pricing import tell_offers
-from counterweight.numerics.checks import features_named
+from counterweight.numerics.checks import features_named, one_of_each
 from counterweight.numerics.estimate import ratio_mean
 from counterweight.tables.parquet import (
     by_setting,
@@ -56,7 +56,8 @@ def final_offers(job):
     given = job.given
     frame, features, _, rule, outcome = prepared_rows(job, ordered=True)
     labels = read_columns(job.input.labels)
-    first, layout = by_repeat(labels)[0], rule(frame)
+    copies = copies_of(job, frame)
+    first, layout = by_repeat(labels)[0], once(rule, copies)(frame)
     at, answers = answered_rows(frame, features, layout, outcome)
     rows, held = frame["row"].to_numpy(), None
     if len(given["candidates"]) > 1:
@@ -103,7 +104,10 @@ def final_offers(job):
     columns, records = as_asked(saved, X, people.reset_index(drop=True), *asked, answers=answers)
     p = np.full(len(X), np.nan)
     p[inside] = saved.accepted(X[inside], made_to[inside])
-    role = pd.Series(first["role"], index=first["row"]).reindex(people["row"]).fillna("")
+    # Copies have the role of the one that is learned from or judged.
+    one, place = one_of_each(copies, len(rows))
+    own = pd.Series(rows[one][place], index=rows).loc[people["row"]]
+    role = pd.Series(first["role"], index=first["row"]).reindex(own).fillna("")
     made = {"role": role.to_numpy(str), "offer": made_to, "p": p}
     made["revenue"] = p * saved.scale.revenue(made_to)
     # People stand in the file as in the table, whatever order draws go by.

@@ -16,6 +16,7 @@ from counterweight.labeling.columns import (
     ids_again,
     like_codes,
     look_at,
+    repeated,
     roles_by_column,
     same_rows,
 )
@@ -176,20 +177,6 @@ def column_report(
 SURE, MOST_TIMES = 3.0, 12
 
 
-#: Roles of questions that take copies for rows like others, and what is said of copies there.
-APART = ("offer", "balance")
-AS_ROWS = (
-    "if these are copies, leave out all but one, for what is learned from a row is judged by its "
-    "copy, and an interval takes each for one of its own"
-)
-#: What is said of copies where they are not.
-AS_ONE = (
-    "taken for copies, they are kept together in every fold and split and count as one for "
-    "intervals; means still count each, so leave out all but one unless as many people were just "
-    "like that"
-)
-
-
 def copied_rows(frame, roles):
     """Rows that look like copies of an earlier one, and what is said of them, by the column.
 
@@ -206,12 +193,11 @@ def copied_rows(frame, roles):
     if found is None:
         return none
     finest, kind = found
-    again, first = np.ones(len(frame), bool), np.unique(kind, return_index=True)[1]
-    again[first] = False
-    apart = any(roles.get(role) for role in APART)
     same = int((np.bincount(kind)[kind] > 1).sum())
-    return again, {
-        finest: f"{same} of {len(frame)} rows {IN_COMMON}: {AS_ROWS if apart else AS_ONE}"
+    return repeated(kind), {
+        finest: f"{same} of {len(frame)} rows {IN_COMMON}: taken for copies, so that none is judged "
+        "by what was learned from another, and errors and intervals are those of rows that differ; "
+        "leave out all but one, unless as many people were just like that"
     }
 
 

@@ -506,6 +506,30 @@ def copies_of(job, frame):
     return copies_together(frame, read_table(job.input.columns), roles)
 
 
+def repeated(kind):
+    """Rows (n,) whose `kind` (n,) stands before."""
+    again = np.ones(len(kind), bool)
+    again[np.unique(kind, return_index=True)[1]] = False
+    return again
+
+
+def once(rule, copies):
+    """A labeling rule that keeps one row of `copies` (n,) of each other, None where there are none.
+
+    For questions whose draws and limits are of single rows: a model learns from a row, and is
+    judged by it, once, and answers for its copies as for anybody.
+    """
+    if copies is None:
+        return rule
+    first = ~repeated(copies)
+
+    def of_each(frame, *told):
+        found = rule(frame, *told)
+        return found | {"kept": found["kept"] & first}
+
+    return of_each
+
+
 def _measured(values):
     """Whether numbers are not all whole, as ids are."""
     return values.dtype.kind == "f" and bool((values % 1 != 0).any())

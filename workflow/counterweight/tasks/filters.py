@@ -206,13 +206,14 @@ def plan_label(plan, study, at):
 
 
 def label(job):
-    from counterweight.labeling.columns import types_of
+    from counterweight.labeling.columns import copies_of, once, types_of
     from counterweight.labeling.sensitive import describe_groups, label_groups
     from counterweight.labeling.split import prepared_rows, write_rows
     from counterweight.tables.parquet import read_table
 
     given = job.given
     frame, features, _, rule, outcome = prepared_rows(job, ordered=True)
+    rule = once(rule, copies_of(job, frame))
     columns = getattr(job.input, "columns", None)
     labels, truth = label_groups(
         frame,

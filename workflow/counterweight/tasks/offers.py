@@ -168,11 +168,13 @@ def plan_label(plan, study, at):
 
 
 def label(job):
+    from counterweight.labeling.columns import copies_of, once
     from counterweight.labeling.offered import LABELS, describe_offers, label_offers
     from counterweight.labeling.split import prepared_rows, write_rows
 
     given = job.given
     frame, features, known, rule, outcome = prepared_rows(job, job.input.known, ordered=True)
+    rule = once(rule, copies_of(job, frame))
     labels, truth = label_offers(
         frame,
         features,

@@ -206,6 +206,8 @@ def plan_label(plan, study, at):
 
 
 def label(job):
+    import numpy as np
+
     from counterweight.labeling.columns import copies_of, once, types_of
     from counterweight.labeling.sensitive import describe_groups, label_groups
     from counterweight.labeling.split import prepared_rows, write_rows
@@ -213,12 +215,12 @@ def label(job):
 
     given = job.given
     frame, features, _, rule, outcome = prepared_rows(job, ordered=True)
-    rule = once(rule, copies_of(job, frame))
+    copies = copies_of(job, frame)
     columns = getattr(job.input, "columns", None)
     labels, truth = label_groups(
         frame,
         features,
-        rule,
+        once(rule, copies),
         outcome,
         seed=given["seed"],
         study=given["stream"],
@@ -227,7 +229,10 @@ def label(job):
         certified=given["certified"],
         types=types_of(read_table(columns)) if columns else {},
     )
-    dropped = len(frame) - int((labels["repeat"] == 0).sum())
+    kept = frame["row"].isin(labels["row"]).to_numpy()
+    if copies is not None:
+        kept = np.isin(copies, copies[kept])
+    dropped = len(frame) - int(kept.sum())
     job.log.info("%d rows with a group, %d left out", len(frame) - dropped, dropped)
     write_rows(job, features, labels, truth)
     return describe_groups(labels, truth, dropped, given["target"])

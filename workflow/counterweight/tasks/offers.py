@@ -174,12 +174,11 @@ def label(job):
 
     given = job.given
     frame, features, known, rule, outcome = prepared_rows(job, job.input.known, ordered=True)
-    rule = once(rule, copies_of(job, frame))
     labels, truth = label_offers(
         frame,
         features,
         known,
-        rule,
+        once(rule, copies_of(job, frame)),
         outcome,
         seed=given["seed"],
         study=given["stream"],

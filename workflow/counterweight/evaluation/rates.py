@@ -102,12 +102,12 @@ def evaluate_rates(
 
     `predictions` are repeat, row, p (the chance of the positive answer), ``decision`` where answers
     are not p > 1/2, and target and setting as ``(codes, names)``; rows of one repeat, target and
-    setting stand together. `truth` are repeat, row (each once in a repeat), y_general,
-    in_{sample} and deployed; with ``user``, rows of one are one draw. `models` are arrays by repeat and target, `constraints` the ``texts``
-    and ``numbers`` that the method is held to. Accuracies among `metrics` are those of the
-    deterministic rule; metrics that need probabilities inside (0, 1) are left out. Rows of a log
-    that kept a part of its zeros weigh 1 / keep_rate, by `rates` (repeat, row, keep_rate), in rates
-    that need labels and in all rates on ``labeled``.
+    setting stand together. `truth` are repeat, row (each once in a repeat), y_general, in_{sample}
+    and deployed; with ``user``, rows of one are one draw. `models` are arrays by repeat and target,
+    `constraints` the ``texts`` and ``numbers`` that the method is held to. Accuracies among
+    `metrics` are those of the deterministic rule; metrics that need probabilities inside (0, 1) are
+    left out. Rows of a log that kept a part of its zeros weigh 1 / keep_rate, by `rates` (repeat,
+    row, keep_rate), in rates that need labels and in all rates on ``labeled``.
     """
     rates = None if rates is None else by_repeat(rates)
     known, models = by_repeat(truth), models or {}

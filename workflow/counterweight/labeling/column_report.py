@@ -195,9 +195,9 @@ def copied_rows(frame, roles):
     finest, kind = found
     same = int((np.bincount(kind)[kind] > 1).sum())
     return repeated(kind), {
-        finest: f"{same} of {len(frame)} rows {IN_COMMON}: taken for copies, so that none is judged "
-        "by what was learned from another, and errors and intervals are those of rows that differ; "
-        "leave out all but one, unless as many people were just like that"
+        finest: f"{same} of {len(frame)} rows {IN_COMMON}: taken for copies, so that none is "
+        "judged by what was learned from another, and errors and intervals are those of rows that "
+        "differ; leave out all but one, unless as many people were just like that"
     }
 
 

@@ -72,9 +72,10 @@ def labeled_repeats(
     With the column `user` (or session, or day) users are held out as a whole, so that none is
     learned from and tested on; so are rows that are `copies` (n,) of each other, as of
     `counterweight.labeling.columns.copies_together`. A split that leaves a rate of `promises`
-    without enough rows to fit or without any to judge is drawn again. `keep_rate`, in (0, 1], is that at which test rows stay
-    in the log whose outcome is 0 for every target; rejected rows are in neither table (Mineiro
-    2010). A row's fate depends on its id alone, or on its place where ids do not ascend.
+    without enough rows to fit or without any to judge is drawn again. `keep_rate`, in (0, 1], is
+    that at which test rows stay in the log whose outcome is 0 for every target; rejected rows are
+    in neither table (Mineiro 2010). A row's fate depends on its id alone, or on its place where ids
+    do not ascend.
 
     The first frame has repeat, row, role, selected, keep_rate (1 where a row could not be
     rejected), and ``y_{target}`` where seen, i.e. on labeled training rows; ``in_{sample}`` and

@@ -80,7 +80,8 @@ def upper_limits(predicted, data, constraints, parameters=None, confidence=0.95,
     rates or more, on different rows, the distances to these are added by their squares (Newcombe
     1998; Zou & Donner 2008). Others (chances, weights that differ, rates on the same rows or of the
     deployed model, rows with copies) have a normal limit by the delta method, with what Wilson's
-    interval adds. A rate that is not defined here has the limit infinity. Assumes rows drawn independently.
+    interval adds. A rate that is not defined here has the limit infinity. Assumes rows drawn
+    independently.
 
     Parameters
     ----------

@@ -345,9 +345,8 @@ def label(job):
     from counterweight.tables.parquet import read_table, write_table
     from counterweight.tables.study_data import generator
 
-    given = job.given
-    frame, columns = read_table(job.input.table), recorded_columns(job)
-    copies = copies_of(job, frame)
+    given, frame = job.given, read_table(job.input.table)
+    columns, copies = recorded_columns(job), copies_of(job, frame)
     features, labels, truth, binary, names = label_blanks(
         frame,
         types_of(columns),
@@ -374,9 +373,8 @@ def label(job):
     write_table(job.output.truth, truth)
     records = describe_blanks(labels, truth, binary, copies is not None)
     sizes = {record["metric"]: record["value"] for record in records}
-    job.log.info(
-        "%d rows with an outcome, %d without", sizes["rows_labeled"], sizes["rows_unlabeled"]
-    )
+    told = sizes["rows_labeled"], sizes["rows_unlabeled"]
+    job.log.info("%d rows with an outcome, %d without", *told)
     return records
 
 

@@ -161,6 +161,14 @@ def test_labels_of_one_class_beside_blanks_are_refused_where_chance_is_no_reason
     refuse_one_class(found, ["fine", "Fraud"])
 
 
+def test_a_few_blanks_beside_many_labels_are_rows_without_an_answer():
+    labels = {"outcome": np.zeros(300), "bought": np.ones(300, bool)}
+    labels["predicted"] = np.full(300, 0.05)
+    refuse_one_class(SimpleNamespace(**labels, refused=14), ["fine", "Fraud"])
+    with pytest.raises(CounterweightError, match="All 300 labels are 'fine', and 15 rows"):
+        refuse_one_class(SimpleNamespace(**labels, refused=15), ["fine", "Fraud"])
+
+
 def test_a_plan_is_shown_by_its_numbers_and_its_first_rows():
     class Plan(ShownPlan):
         frame, people = pd.DataFrame({"who": [f"p{k}" for k in range(7)]}), range(31)

@@ -354,16 +354,16 @@ def refuse_one_class(found, words):
     """Refuse labels that all are of one class by far more than chance, beside blanks for the other.
 
     Who marks one class alone leaves a blank for the other: so many blanks that, were they that
-    class, its odds would be at least one of `SCARCE` of those predicted, or as many as labels.
-    `found` has the labels, `words` are the classes. Chance is by what rows were predicted; rows
-    still to come are no blanks.
+    class, its odds would be at least one of `SCARCE` of those predicted, or as many as labels; a
+    twentieth of these at least, as fewer move no answer by much. `found` has the labels, `words`
+    are the classes. Chance is by what rows were predicted; rows still to come are no blanks.
     """
     seen, p = (values[found.bought] for values in (found.outcome, found.predicted))
     if not len(words) or (seen != seen[0]).any():
         return
     alike = np.where(seen == 1, p, 1 - p).clip(1e-12)
-    few = (1 - alike).sum() / alike.sum() / SCARCE > found.refused / len(seen)
-    if few and found.refused < len(seen):
+    due = max((1 - alike).sum() / alike.sum() / SCARCE, 0.05)
+    if found.refused < min(due, 1) * len(seen):
         return
     if np.log(alike).sum() < np.log(1e-4):
         raise CounterweightError(

@@ -501,6 +501,20 @@ def test_a_filter_goes_by_dates_only_where_that_is_asked():
         assert [fact.column for fact in facts if fact.use == "feature"] == features
 
 
+def test_beside_scores_no_other_column_is_doubted_or_said_to_give_the_answer_away():
+    rng = np.random.default_rng(9)
+    frame = pd.DataFrame({"row": np.arange(200), "good": rng.integers(0, 2, 200)})
+    frame["vendor"], frame["peek"] = rng.normal(size=(2, 200)) + frame[["good"]].to_numpy().T * 0.5
+    frame["peek"] = frame["good"] + 0.001 * frame["peek"]
+    frame["code"] = np.where(rng.random(200) < 0.1, -999, rng.integers(0, 9, 200))
+    types = dict.fromkeys(["good", "vendor", "peek", "code"], "number")
+    secrets = [outcome_of(frame["good"].to_numpy(float))]
+    roles = {"outcome": "good", "scores": "vendor"}
+    facts = {one.column: one for one in column_report(frame, types, {}, roles, secrets=secrets)}
+    assert [name for name, one in facts.items() if one.use == "feature"] == ["vendor"]
+    assert not any(one.leak or one.doubt for one in facts.values())
+
+
 def test_a_code_stands_beyond_two_other_values_at_least():
     def codes(*values, counts=5):
         counts = np.broadcast_to(counts, len(values))

@@ -58,6 +58,8 @@ UNPROMISED = (
     "it tells groups that no promise is about, and as a column of groups it is no feature: leave "
     "these groups out, or name the column under columns.keep, if it is to be learned from"
 )
+#: Why a column is no feature where scores are there to decide by.
+ONLY_SCORES = "decisions go by the scores alone"
 #: Words for unknown, in small letters.
 UNKNOWN = ("unknown", "not known", "not stated", "missing", "unbekannt", "k. a.", "k.a.", "inconnu")
 
@@ -169,6 +171,9 @@ def column_report(
                 del numbers[name]
             elif name in numbers:
                 facts[name] = _doubted(facts[name], [doubt])
+    if roles.get("scores"):
+        aside = {"use": "left out", "why": ONLY_SCORES, "leak": "", "doubt": ""}
+        facts = {name: one if one.role else one._replace(**aside) for name, one in facts.items()}
     return [facts[name] for name in columns]
 
 

@@ -335,7 +335,7 @@ def test_mistakes_are_told_in_a_sentence(target, sentence):
     ("margins", "sentence"),
     [
         ({"planet": {"mars": 1.0}}, "planet"),
-        ({"region": {"north": 1.0}}, "no share for 'south'"),
+        ({"region": {"north": 1.0}}, "no share for south (730 rows)"),
         ({"region": {"north": 0.4, "south": 0.3, "west": 0.3}}, "asks for 'west'"),
         ({"age": {"mean": 200}}, "no weights reach it"),
         ({"region": {"mean": 3}}, "not of numbers"),

@@ -185,12 +185,12 @@ def largest_outcome(y, asked=None):
 
 
 def _check_labeled(values, binary, names, copies):
-    of_each = "" if copies is None else ", copies of a row counted once,"
+    of_each = "" if copies is None else ", copies of a row counted once"
     if copies is not None:
         values = values[first_of_each(copies)]
     if len(values) < LEAST_ROWS:
         raise CounterweightError(
-            f"Only {len(values)} rows{of_each} are labeled, and {LEAST_ROWS} are needed at least: "
+            f"Only {len(values)} rows are labeled, and {LEAST_ROWS} are needed at least{of_each}: "
             "loosen labeled.where, or give a table with more outcomes."
         )
     if binary:
@@ -198,7 +198,7 @@ def _check_labeled(values, binary, names, copies):
         few = min(ones, len(values) - ones)
         if few < LEAST_OF_CLASS:
             raise CounterweightError(
-                f"Of the {len(values)} labeled rows{of_each} {ones} are {names[1]!r} and "
+                f"Of the {len(values)} labeled rows{of_each and of_each + ','} {ones} are {names[1]!r} and "
                 f"{len(values) - ones} are {names[0]!r}: {LEAST_OF_CLASS} of each are needed to "
                 "learn what tells them apart."
             )

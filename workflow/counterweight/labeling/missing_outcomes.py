@@ -198,9 +198,9 @@ def _check_labeled(values, binary, names, copies):
         few = min(ones, len(values) - ones)
         if few < LEAST_OF_CLASS:
             raise CounterweightError(
-                f"Of the {len(values)} labeled rows{of_each and of_each + ','} {ones} are {names[1]!r} and "
+                f"Of the {len(values)} labeled rows {ones} are {names[1]!r} and "
                 f"{len(values) - ones} are {names[0]!r}: {LEAST_OF_CLASS} of each are needed to "
-                "learn what tells them apart."
+                f"learn what tells them apart{of_each}."
             )
     elif np.ptp(values) == 0:
         raise CounterweightError(

@@ -219,19 +219,24 @@ class DrawnValue(NamedTuple):
 
     def more(self, other, level=0.95):
         """An `Estimate` of what these offers earn above others, a `DrawnValue` or earnings (n,)."""
-        beside, under = other, (other, other)
+        beside, under = other, ()
         if isinstance(other, DrawnValue):
-            beside, under = other.influence, other.ends or (other.influence,) * 2
-        pairs = zip(self.ends or (self.influence,) * 2, under[::-1], strict=True)
-        return over_ends(self.influence - beside, [one - two for one, two in pairs], level)
+            beside, under = other.influence, other.ends
+        ends = ()
+        if self.ends or under:
+            least, most = self.ends or (self.influence,) * 2
+            low, high = under or (beside,) * 2
+            ends = least - high, most - low
+        return over_ends(self.influence - beside, ends, level)
 
 
 def over_ends(whole, ends, level=0.95):
-    """`ratio_mean` of (n,), its interval from that of the first of ends (2, n) to the other's."""
-    told, (low, high) = (
-        ratio_mean(whole, level=level),
-        (ratio_mean(one, level=level) for one in ends),
-    )
+    """`ratio_mean` of (n,), its interval from that of the first of ends (2, n) to the other's; its
+    own where there are none."""
+    told = ratio_mean(whole, level=level)
+    if not ends:
+        return told
+    low, high = (ratio_mean(one, level=level) for one in ends)
     return replace(told, low=min(told.low, low.low), high=max(told.high, high.high))
 
 
@@ -257,7 +262,7 @@ def drawn_value(t, y, policy, at_policy, at_made, density, revenue, level=0.95, 
     if between:  # acceptance rises with the scaled offer
         below, above = (put_right(*one) for one in between)
         ends = np.where(worth >= 0, below, above), np.where(worth >= 0, above, below)
-    told = over_ends(whole, ends or (whole, whole), level)
+    told = over_ends(whole, ends, level)
     return DrawnValue(float(claimed.mean()), value.ips, value.snips, told, whole, ends)
 
 

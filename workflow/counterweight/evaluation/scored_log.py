@@ -20,6 +20,7 @@ memory grows with the number of runs and not with the rows.
 import contextlib
 import functools
 import math
+from collections import Counter
 
 import numpy as np
 
@@ -136,7 +137,8 @@ class ScoredLog:
         rows = np.cumsum([0, *(counted["rows"] for counted in counts)])[:-1]
         offsets = np.where(bool(user), 0, rows % CLUSTERS).tolist()
         binary = all(counted["binary"] for counted in counts)
-        self._refuse_codes([dict(counted["odd"]) for counted in counts], problems)
+        odd = sum((Counter(dict(counted["odd"])) for counted in counts), Counter())
+        self._refuse_codes(odd, problems.rows)
         known, mass = {}, sum(counted["mass"] for counted in counts)
         tops = {share: (1 - share) * mass for share in self.facts.get("top", ())}
         least, columns = min(counted["least_reward"] for counted in counts), {}
@@ -194,19 +196,19 @@ class ScoredLog:
         ]
         return made
 
-    def _refuse_codes(self, counts, problems):
-        """Refuse a few rewards that look like codes of unknown where all others are 0 or 1."""
-        outcome, odd = self.facts["outcome"], {}
-        for one in counts:
-            for value, count in one.items():
-                odd[value] = odd.get(value, 0) + count
+    def _refuse_codes(self, odd, rows):
+        """Refuse a few rewards that look like codes of unknown where all others are 0 or 1.
+
+        `odd` is how often each value but these stands in the `rows`.
+        """
+        outcome = self.facts["outcome"]
         known = outcome.get("low") is not None or outcome.get("high") is not None
         if known or not 0 < len(odd) <= MOST_CODES or not like_codes([*odd]).all():
             return
-        if sum(odd.values()) <= FEW_CODES * problems.rows:
+        if odd.total() <= FEW_CODES * rows:
             raise CounterweightError(
                 f"The reward {outcome['column']!r} is {listed(f'{one:g}' for one in sorted(odd))} "
-                f"in {sum(odd.values())} of {problems.rows} rows, and 0 or 1 in all others. If "
+                f"in {odd.total()} of {rows} rows, and 0 or 1 in all others. If "
                 "that means unknown, leave these rows out of the log; if it is a reward, say "
                 "between which values rewards lie: reward: {column, low, high}."
             )
@@ -235,10 +237,8 @@ def _odd(reward, before):
     if len(before) > MOST_CODES:
         return before
     values, counts = np.unique(reward[~np.isin(reward, (0, 1))], return_counts=True)
-    made = dict(before)
-    for value, count in zip(values[: MOST_CODES + 1].tolist(), counts.tolist(), strict=False):
-        made[value] = made.get(value, 0) + count
-    return made
+    some = zip(values[: MOST_CODES + 1].tolist(), counts.tolist(), strict=False)
+    return Counter(before) + Counter(dict(some))
 
 
 def predicted_of(frame, column):

@@ -205,7 +205,11 @@ def test_the_corner_of_two_normals_is_scipys():
     for rho in (-0.7, 0.0, 0.5):
         below = multivariate_normal([0, 0], [[1, rho], [rho, 1]])
         truth = [below.cdf([-a, -b]) for a, b in zip(h, k, strict=True)]
-        np.testing.assert_allclose(_upper_corner(h, k, rho), truth, atol=1e-4)
+        found = _upper_corner(h[:, None], k[:, None], np.array([rho]))[:, 0]
+        np.testing.assert_allclose(found, truth, atol=1e-4)
+        known = _upper_corner(h[:, None], k[:, None], np.array([rho]), 0.1)[:, 0]
+        np.testing.assert_array_equal(known[found >= 0.1], found[found >= 0.1])
+        assert (known < 0.1).sum() == (found < 0.1).sum() and (known == 0).any()
 
 
 def test_rows_on_the_edge_of_a_corner_are_not_in_it():
@@ -225,10 +229,10 @@ def test_an_empty_corner_is_as_strong_as_the_rows_that_would_lie_there():
     rng = np.random.default_rng(1)
     numbers = np.array([-1, -1])
     related = rng.multivariate_normal([0, 0], [[1, 0.9], [0.9, 1]], 4000).astype(np.float32)
-    assert Corners.find(related, numbers)[1].max(initial=0) < 20
+    assert Corners.find(related, numbers, 64)[1].max(initial=0) < 20
     plain = rng.normal(size=(4000, 2)).astype(np.float32)
     plain = plain[~((plain[:, 0] > 1) & (plain[:, 1] > 1))]
-    found, strength = Corners.find(plain, numbers)
+    found, strength = Corners.find(plain, numbers, 64)
     best = int(np.argmax(strength))
     # Without those rows the others are somewhat related, which explains a part of the hole.
     assert 0.4 < strength[best] / (len(plain) * norm.sf(1) ** 2) < 1

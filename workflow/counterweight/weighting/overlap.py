@@ -11,6 +11,8 @@ from counterweight.weighting.no_outcomes import EmptyRanges, least_chance
 
 #: Cuts of each number in the search for empty corners.
 CUTS = 48
+#: Gauss & Legendre's rule for the chance of a corner.
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)
 
 
 @dataclass
@@ -52,66 +54,60 @@ class Corners:
         return Corners(**{name: values[which] for name, values in vars(self).items()})
 
     @classmethod
-    def find(cls, Z, block):
-        """Corners without any of the rows Z where many would be, most first; how many, array (C,).
+    def find(cls, Z, block, most):
+        """The `most` corners without any of the rows Z where the most would be; how many, (C,).
 
-        Many: so many that, among all corners looked at, less than one would be empty by chance
-        (Poisson).
+        There would be so many that, among all corners looked at, less than one would be empty by
+        chance (Poisson).
         """
-        made = []
+        from scipy.special import ndtri
+
+        made, strength = [], np.zeros(0)
         n, d = Z.shape
+        level = block >= 0
         signed = [(k, 1.0) for k in range(d)] + [(k, -1.0) for k in range(d) if block[k] < 0]
         expected = 1.5 + np.log(10 * max(1, len(signed) * (len(signed) - 1) // 2))
-        latent, cut = _latent(Z, block)
+        # Columns with the normal-copula correlation that fits them, and each level's cut.
+        latent = Z.astype(float)
+        latent -= latent.mean(axis=0)
+        cut = ndtri(1 - np.clip(Z.mean(axis=0, dtype=float), 0.5 / n, 1 - 0.5 / n))
         relation = latent.T @ latent / n
         stretch = np.sqrt(np.maximum(np.diag(relation), 1e-12))
         relation /= stretch[:, None] * stretch
         for k, sign in signed:
-            if block[k] >= 0:
-                cuts = np.full(1, 0.5)
-                place = np.full(1, cut[k])
-                rows = [np.flatnonzero(Z[:, k] > 0.5)]
-                if not len(rows[0]):
-                    continue
-                value = Z[rows[0]]
-                tops = value.max(axis=0)[None], -value.min(axis=0)[None]
-            else:
-                order = np.argsort(sign * Z[:, k])[::-1]
-                value = sign * Z[order, k]
-                ends = np.unique(np.linspace(expected, 0.9 * n, CUTS).astype(int))
-                ends = ends[ends < n]
-                # Cuts between values, so that rows above are those before in the order.
-                ends = ends[value[ends - 1] > value[np.minimum(ends, n - 1)]]
-                if not len(ends):
-                    continue
-                cuts, place = value[ends], value[ends]
-                ordered = Z[order]
-                tops = (
-                    np.maximum.accumulate(ordered)[ends - 1],
-                    -np.minimum.accumulate(ordered)[ends - 1],
-                )
+            cuts, tops = _tops(Z, k, sign, level[k], expected)
+            place = cut[[k]] if level[k] else cuts
             # A pair of numbers is found once from each side, which is what makes the staircase
             # whole; levels have one cut, and need their partner's cuts only once.
-            level = block >= 0
-            able = ~level if block[k] < 0 else ~level | ((np.arange(d) > k) & (block != block[k]))
+            able = ~level | ((np.arange(d) > k) & (block != block[k])) if level[k] else ~level
             able[k] = False
-            for side, top in zip((1.0, -1.0), tops, strict=True):
+            for side, top in tops:
                 partner = np.flatnonzero(able if side > 0 else able & ~level)
                 edge = top[:, partner].astype(float)
                 levels = level[partner]
                 where = np.where(levels, cut[partner], edge)
                 edge = np.where(levels, np.where(edge > 0.5, np.inf, 0.5), edge)
-                count = n * _upper_corner(place[:, None], where, sign * side * relation[k, partner])
+                related = sign * side * relation[k, partner]
+                floor = expected if len(strength) < most else strength.min()
+                count = n * _upper_corner(place[:, None], where, related, floor / n)
+                emptiest = np.where(np.isfinite(edge), count, -np.inf).max(axis=0)
+                there = np.flatnonzero(emptiest >= floor)
+                there = there[_largest(emptiest[there], most)]
+                where, related, edge = where[:, there], related[there], edge[:, there]
+                count = n * _upper_corner(place[:, None], where, related, expected / n)
                 edge = np.where(count >= expected, edge, np.inf)
-                most = np.where(np.isfinite(edge), count, -np.inf).max(axis=0)
-                for at in np.flatnonzero(most > 0):
-                    stairs = _staircase(cuts, edge[:, at])
-                    made.append((most[at], k, partner[at], sign, side, *stairs))
+                up = np.argsort(cuts)[np.minimum(np.arange(CUTS), len(cuts) - 1)]
+                stairs = np.minimum.accumulate(edge[up]).T
+                pairs = zip(partner[there], stairs, strict=True)
+                made += [(k, j, sign, side, cuts[up], stair) for j, stair in pairs]
+                strength = np.append(strength, emptiest[there])
+                first = _largest(strength, most)
+                made, strength = [made[at] for at in first], strength[first]
         if not made:
             return cls.none(), np.zeros(0)
-        strength, *parts = (np.array(part) for part in zip(*made, strict=True))
         order = np.argsort(-strength, kind="stable")
-        return cls(*parts).some(order), strength[order]
+        parts = zip(*made, strict=True)
+        return cls(*(np.array(part)[order] for part in parts)), strength[order]
 
     def hold(self, Z):
         """Whether rows lie in each corner, bool (m, C)."""
@@ -123,37 +119,55 @@ class Corners:
         return found
 
 
-def _staircase(cuts, edge):
-    order = np.argsort(cuts)
-    cuts, edge = cuts[order], np.minimum.accumulate(edge[order])
-    return np.pad(cuts, (0, CUTS - len(cuts)), mode="edge"), np.pad(
-        edge, (0, CUTS - len(edge)), mode="edge"
-    )
+def _largest(values, most):
+    """Where the `most` largest are, in their order; of equal ones the first."""
+    return np.sort(np.argsort(-values, kind="stable")[:most])
 
 
-def _latent(Z, block):
-    """Columns with the normal-copula correlation that fits them, and each level's cut."""
-    from scipy.special import ndtri
-
+def _tops(Z, k, sign, level, least):
+    """Cuts (c,) of a column; largest (c, d) and largest negative values of the rows above each."""
     n = len(Z)
-    latent = Z.astype(float)
-    latent -= latent.mean(axis=0)
-    share = np.clip(Z.mean(axis=0, dtype=float), 0.5 / n, 1 - 0.5 / n)
-    cut = np.where(block >= 0, ndtri(1 - share), 0.0)
-    return latent, cut
+    if level:
+        value, cuts, steps = Z[Z[:, k] > 0.5], np.full(1, 0.5), np.zeros(1, int)
+        if not len(value):
+            return value, ()
+    else:
+        order = np.argsort(sign * Z[:, k])[::-1]
+        value = sign * Z[order, k]
+        ends = np.unique(np.linspace(least, 0.9 * n, CUTS).astype(int))
+        ends = ends[ends < n]
+        # Cuts between values, so that rows above are those before in the order.
+        ends = ends[value[ends - 1] > value[np.minimum(ends, n - 1)]]
+        if not len(ends):
+            return ends, ()
+        cuts, steps, value = value[ends], np.append(0, ends[:-1]), Z[order[: ends[-1]]]
+    most, least = (
+        part.accumulate(part.reduceat(value, steps)) for part in (np.maximum, np.minimum)
+    )
+    return cuts, ((1.0, most), (-1.0, -least))
 
 
-def _upper_corner(h, k, rho):
-    """P(U > h, V > k) of two standard normals with correlation rho (Plackett 1954)."""
+def _upper_corner(h, k, rho, least=0.0):
+    """P(U > h, V > k) of two standard normals with correlation rho (Plackett 1954).
+
+    `h` (c, 1), `k` (c, d), `rho` (d,). Where it is certainly below `least` it is told as 0.
+    """
     from scipy.special import ndtr
 
-    node, weight = np.polynomial.legendre.leggauss(12)
+    h, k = np.asarray(h, float), np.asarray(k, float)
+    first, second = ndtr(-h), ndtr(-k)
+    # Not above the product where rho is negative, nor above either (and what the rule may err).
+    bound = np.where(rho > 0, 1.1 * np.minimum(first, second), first * second)
+    row, column = np.nonzero(bound >= least)
     angle = np.arcsin(np.clip(rho, -0.99, 0.99)) / 2
-    turn = np.multiply.outer(angle, node + 1)
-    h, k = np.asarray(h, float)[..., None], np.asarray(k, float)[..., None]
-    inside = -(h * h - 2 * h * k * np.sin(turn) + k * k) / (2 * np.cos(turn) ** 2)
-    moved = angle * (np.exp(inside) @ weight) / (2 * np.pi)
-    return np.maximum(ndtr(-h[..., 0]) * ndtr(-k[..., 0]) + moved, 0)
+    turn = np.multiply.outer(angle, NODES + 1)
+    sine, twice = np.sin(turn)[column], (2 * np.cos(turn) ** 2)[column]
+    h, k = h[row], k[row, column][:, None]
+    inside = -(h * h - 2 * h * k * sine + k * k) / twice
+    moved = angle[column] * (np.exp(inside) @ WEIGHTS) / (2 * np.pi)
+    found = np.zeros(second.shape)
+    found[row, column] = np.maximum(first[row, 0] * second[row, column] + moved, 0)
+    return found
 
 
 #: Labeled rows that new ones are compared with, and labeled rows that set the thresholds.
@@ -453,13 +467,13 @@ class Support:
         Rows at the edges of the corners that are kept tell too little: which are kept depends on
         them, too.
         """
-        found = Corners.find(Z, self.block_)[0].some(slice(CORNERS))
+        found = Corners.find(Z, self.block_, CORNERS)[0]
         # The strongest corner that holds each row, of those found without it.
         most = len(found.first)
         by = np.full(len(Z), most)
         for fold in range(FOLDS if most else 0):
             out = np.arange(len(Z)) % FOLDS == fold
-            others = Corners.find(Z[~out], self.block_)[0].some(slice(most))
+            others = Corners.find(Z[~out], self.block_, most)[0]
             row, corner = np.nonzero(others.hold(Z[out]))
             np.minimum.at(by, np.flatnonzero(out)[row], corner)
         flagged = np.cumsum(np.bincount(by, weight, most + 1))[:most]

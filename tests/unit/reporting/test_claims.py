@@ -142,7 +142,7 @@ LOSING = ("undecided", 2, 8)
         ([YES, MAYBE, NO], "does not hold", "holds", "depends"),
         ([MAYBE, MAYBE], "undecided", "undecided", "undecided"),
         ([MAYBE, NO], "does not hold", "undecided", "undecided"),
-        ([LOSING, NO], "does not hold", "does not hold", "does not hold"),
+        ([LOSING, NO], "does not hold", "undecided", "does not hold"),
         ([YES, NONE], "cannot be tested", "holds", "cannot be tested"),
         ([NO, NONE], "does not hold", "cannot be tested", "cannot be tested"),
     ],

@@ -438,8 +438,8 @@ def verdict_of(conditions, asks):
     """Verdict of a claim from its conditions, ``(outcome, splits for, splits against)`` each.
 
     What is asked for ``all`` cases, or of ``both`` halves of a sentence, *does not hold* as soon as
-    one fails; what is asked for ``some`` *holds* as soon as one does. What is said in ``general``
-    *depends* where some hold and some fail. Conditions that are undecided, whose intervals contain
+    one fails; what is asked for ``some`` *holds* as soon as one does, and *does not hold* only if
+    all fail. What is said in ``general`` *depends* where some hold and some fail. Conditions that are undecided, whose intervals contain
     the threshold, say neither yes nor no: a claim *holds where it could be decided* if some hold,
     and of each that is undecided more splits are for it than against; else it is *undecided*.
     """
@@ -456,7 +456,7 @@ def verdict_of(conditions, asks):
         return "does not hold" if "fails" in known else "holds"
     leaning = [favour > against for _, favour, against in open_ones]
     if "fails" in known:
-        return "undecided" if any(leaning) else "does not hold"
+        return "undecided" if any(leaning) or asks == "some" else "does not hold"
     decided = "holds" in known and all(leaning) and asks != "some"
     return "holds where it could be decided" if decided else "undecided"
 

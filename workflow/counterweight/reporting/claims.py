@@ -439,9 +439,10 @@ def verdict_of(conditions, asks):
 
     What is asked for ``all`` cases, or of ``both`` halves of a sentence, *does not hold* as soon as
     one fails; what is asked for ``some`` *holds* as soon as one does, and *does not hold* only if
-    all fail. What is said in ``general`` *depends* where some hold and some fail. Conditions that are undecided, whose intervals contain
-    the threshold, say neither yes nor no: a claim *holds where it could be decided* if some hold,
-    and of each that is undecided more splits are for it than against; else it is *undecided*.
+    all fail. What is said in ``general`` *depends* where some hold and some fail. Conditions that
+    are undecided, whose intervals contain the threshold, say neither yes nor no: a claim *holds
+    where it could be decided* if some hold, and of each that is undecided more splits are for it
+    than against; else it is *undecided*.
     """
     known = [outcome for outcome, _, _ in conditions]
     decisive = {"all": "fails", "both": "fails", "some": "holds"}.get(asks)

@@ -144,6 +144,17 @@ def test_a_larger_plan_goes_on_where_the_smaller_one_ends(bought):
     assert "40 rows of collect.csv are still to be" in page
 
 
+def test_a_plan_stays_where_none_is_asked_for_any_more(bought):
+    """It may be with those who label."""
+    asked(bought)
+    run = bought.run(*MINE)
+    assert run.status == 0, run.output
+    assert to_label(bought)["default"].notna().sum() == BUDGET
+    assert "made anew by what is asked now: results/applicants/collect.csv, results" in run.output
+    assert "Deleted" not in run.output
+    asked(bought, collect={"budget": BUDGET + 40}, collected="mine/labels.csv")
+
+
 def test_labels_that_nobody_drew_are_told_and_leave_nothing_behind(bought):
     labels = pd.read_csv(bought.folder / "mine/labels.csv", dtype=str)
     plan = pd.read_parquet(bought.results / "applicants/plan.parquet")

@@ -5,6 +5,7 @@ import hashlib
 import os
 import re
 import shutil
+import time
 from pathlib import Path
 
 import numpy as np
@@ -306,6 +307,37 @@ def test_another_question_of_the_same_table_reads_no_columns_of_the_first(again,
         shutil.copy(mine.results / f"prepared/lender.{end}", debt / f"prepared/debt.{end}")
     wrong = again.run("--force", "results/debt/labels.parquet", *MINE)
     assert wrong.status != 0 and "was made for another question" in wrong.output
+
+
+def test_what_is_asked_no_more_is_deleted_but_what_somebody_wrote(again):
+    """Answers and pages of an earlier config stood beside those of this one, as if of it."""
+    config = yaml.safe_load((again.folder / "mine/mine.yaml").read_text())
+    del config["tables"]["clicks"], config["tables"]["in_parts"]
+    for name in ("lender", "school", "hiring"):
+        del config["tables"][name]["score"]
+    written(again.folder / "mine", config)
+    before = {*again.digests()}
+    changed_by_hand = again.results / "school/new_offers.csv"
+    changed_by_hand.write_text("mine\n")
+    os.utime(changed_by_hand, (time.time() + 60,) * 2)
+    (again.results / "tables/clicks-mine.csv").write_text("mine\n")
+    run = again.run(*MINE)
+    assert run.status == 0, run.output
+    gone = before - {*again.digests()}
+    answers = {
+        f"{name}/new_scores.{end}" for name in ("lender", "hiring") for end in ("csv", "parquet")
+    }
+    pages = {
+        file.format(name)
+        for name in ("clicks", "in_parts")
+        for file in ("report/{}.html", "provenance/{}.yaml", "tables/{}.tex")
+        + ("tables/{}-general.csv", "tables/{}-general.parquet")
+    }
+    expected = answers | pages | {"school/new_offers.parquet"}
+    assert gone == {f"results/mine/{path}" for path in expected}
+    told = re.search("Of an earlier run, and not made anew by what is asked now: .*", run.output)
+    assert told[0].endswith("now: results/mine/school/new_offers.csv.")
+    assert again.plan(*MINE) == set()
 
 
 def test_provenance_has_the_digest_of_every_own_file(mine):

@@ -208,15 +208,48 @@ def given_away():
     return [path for gift in jobs if gift for path in gift.outputs.values()]
 
 
-def noted(path):
-    """Whether Snakemake has a note on what a file was made from, or that it is half made."""
+def note(kind, path):
+    """File of a note of Snakemake's on a file."""
     name = base64.urlsafe_b64encode(path.encode()).decode()
     *dirs, last = (name[at : at + 254] for at in range(0, len(name), 254))
-    notes = ("metadata", "incomplete")
-    return any(
-        Path(".snakemake", one, *(f"@{d}" for d in dirs), last).exists()
-        for one in notes
-    )
+    return Path(".snakemake", kind, *(f"@{d}" for d in dirs), last)
+
+
+def noted(path):
+    """Whether Snakemake has a note on what a file was made from, or that it is half made."""
+    return any(note(kind, path).exists() for kind in ("metadata", "incomplete"))
+
+
+def left_by(path):
+    """Rule whose job left a file as it is now; "" of files that nobody noted or changed since."""
+    with contextlib.suppress(OSError, ValueError):
+        known = json.loads(note("metadata", path).read_text(encoding="utf-8"))
+        if os.path.getmtime(path) <= known["endtime"] + 1:
+            return known["rule"] or ""
+    return ""
+
+
+def cleared(old):
+    """Delete what jobs of earlier runs made and the plan does not; the files.
+
+    They are among `old`, and pages and tables of the report, where this run was asked for one. A
+    plan of labels stays: it may be with those who label.
+    """
+    made = {str(path) for one in workflow.dag.jobs for path in one.output}
+    if f"{RESULTS}/report.html" not in made:
+        return []
+    gone = [path for path in old if left_by(path).startswith(("deliver_", "apply_"))]
+    for folder in ("findings", "provenance", "report", "tables"):
+        files = (
+            f"{RESULTS}/{folder}/{name}" for name in os.listdir(f"{RESULTS}/{folder}")
+        )
+        of_pages = (
+            one for one in files if left_by(one).startswith(("page_", "report"))
+        )
+        gone += sorted({*of_pages} - made)
+    for path in gone:
+        os.unlink(path)
+    return gone
 
 
 def of_unknown_origin():
@@ -240,6 +273,20 @@ if workflow.is_main_process and (unknown := [*of_unknown_origin()]):
         "make all anew: delete them, or run with --forceall.",
         file=sys.stderr,
     )
+
+
+def tell_left_over(files):
+    """Say which files in the folders of studies are not of what is asked now."""
+    told = listed_words(files)
+    if files:
+        print(
+            f"Of an earlier run, and not made anew by what is asked now: {told}.",
+            file=sys.stderr,
+        )
+
+
+if in_module and workflow.is_main_process:  # its runs end as the other workflow says
+    tell_left_over(STAGES.left_over())
 
 
 def applying_only():
@@ -380,9 +427,13 @@ def what_was_made():
         )
     Path(RESULTS, PARTIAL).unlink(missing_ok=True)
     write_costs(RESULTS)
-    if old := STAGES.left_over():
-        told = listed_words(old)
-        print(f"Of an earlier run, and not made anew by what is asked now: {told}.")
+    old = STAGES.left_over()
+    if gone := cleared(old):
+        told = listed_words(gone)
+        print(
+            f"Deleted, since they are of an earlier run and not asked for now: {told}."
+        )
+    tell_left_over([path for path in old if path not in gone])
     done = f"Done: open {RESULTS}/{made}. Time and memory by rule: {RESULTS}/{COSTS}"
     return "\n".join([*said, done])
 

@@ -60,6 +60,8 @@ def test_numbers_that_are_missing_and_columns_that_are_not_there_are_told():
         columns.floats(frame, "t", "rule")
     with pytest.raises(CounterweightError, match="The rule needs the column z; the data set has n"):
         columns.require(frame, ["n", "z"], "rule")
+    with pytest.raises(CounterweightError, match="; did you mean 'part'. Correct its name, or"):
+        columns.require(pd.DataFrame({"n": [1], "part": [1]}), ["partt"], "rule")
     features = pd.DataFrame({"row": [7, 8], "f": [0.0, np.inf]})
     with pytest.raises(CounterweightError, match="'f' is not a finite .* 1 of 2 .* row 8"):
         columns.check_finite(features)

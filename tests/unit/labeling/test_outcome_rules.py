@@ -164,6 +164,8 @@ def test_an_outcome_equals_its_value_or_is_told():
     np.testing.assert_array_equal(equals(frame, None, column="y", value="a"), [1, 0, 1])
     with pytest.raises(CounterweightError, match="never equals 'c'; its values are a, b"):
         equals(frame, None, column="y", value="c")
+    with pytest.raises(CounterweightError, match="outcome.value .yes without quotes is read as Tr"):
+        equals(frame, None, column="y", value=True)
     with pytest.raises(CounterweightError, match="is missing in 1 rows"):
         equals(frame.mask(frame["y"] == "b"), None, column="y", value="a")
 

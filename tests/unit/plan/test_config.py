@@ -69,6 +69,14 @@ def test_mistakes_are_told_by_key(path, value, message):
     assert all(len(line) < 600 for line in str(caught.value).splitlines())
 
 
+def test_studies_of_one_title_have_their_names_behind_it():
+    made = changed("studies", "two", value=copy.deepcopy(SMALL["studies"]["one"]))
+    for study in made["studies"].values():
+        study["title"] = "Same"
+    studies = config.resolve(made)["studies"]
+    assert [study["title"] for study in studies.values()] == ["Same [one]", "Same [two]"]
+
+
 def test_several_mistakes_are_told_at_once():
     made = changed("sed", value=1)
     made["repeets"] = 3

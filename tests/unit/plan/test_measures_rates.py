@@ -6,6 +6,7 @@ import pytest
 from counterweight.errors import CounterweightError
 from counterweight.plan import components
 from counterweight.plan.measures import check_rates
+from counterweight.plan.mistakes import told
 
 
 def method(**given):
@@ -62,6 +63,10 @@ def test_a_sound_study_passes():
             "svm, constraints: .*product of the",
         ),
         (constraint("coverage(male) <= kappa"), "'kappa' has no value"),
+        (
+            lambda s: s["methods"]["ramp"]["sweep"].update(target=[0.1, 0.2]),
+            "ramp: the sweep varies target, which none of its texts names .constraints, objective",
+        ),
         (constraint("coverage(male) <= tolerance"), "'tolerance' has no value"),
         (constraint("coverage(mael) <= 1"), "did you mean male"),
         (
@@ -86,6 +91,12 @@ def test_a_sound_study_passes():
 def test_a_mistake_is_told_with_its_place(change, message):
     with pytest.raises(CounterweightError, match=message):
         check_rates("s", changed(change))
+
+
+def test_a_value_to_compare_at_stands_once():
+    equal = {"measure": "ratio", "of": "error", "values": [0.5, 1, 1.0]}
+    (sentence,) = told(components.options("protocol", "rates")["equal"], equal, ("equal",))
+    assert "equal.values names something twice" in sentence
 
 
 def test_a_measure_may_use_what_every_method_sweeps():

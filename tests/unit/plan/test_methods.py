@@ -155,6 +155,9 @@ def test_labels_that_are_alike_have_the_names_behind_them():
     labels = [method["label"] for method in methods.values()]
     assert labels[0].endswith("[logistic]") and labels[1].endswith("[twin]")
     assert labels[2] == "Logistic regression (l2 = 3)"
+    same = ({"model": "logistic", "name": one, "label": "Same"} for one in ("twin", "third"))
+    told = ordered(*same)
+    assert [method["label"] for method in told.values()][1:] == ["Same [twin]", "Same [third]"]
 
 
 def test_answers_are_made_of_those_of_a_method_with_the_same_fits_and_no_fewer_repeats():

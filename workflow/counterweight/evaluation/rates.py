@@ -63,7 +63,7 @@ OPTIONS = {
         type="object", additionalProperties=False, required=["measure", "of", "values"], null=True,
         properties={
             "measure": {"type": "string"}, "of": {"type": "string"},
-            "values": {"type": "array", "minItems": 1, "items": {"type": "number"}},
+            "values": {"type": "array", "minItems": 1, "items": {"type": "number"}, "uniqueItems": True},
         }),
     "asked": Option(None,
         "What an option asks of a measure: at most its value, at least its value, or at most one over it. By default "

@@ -232,9 +232,11 @@ def require(frame, columns, what):
     """Refuse a table that lacks columns, which `what` needs, e.g. ``"features recipe one_hot"``."""
     missing = [column for column in columns if column not in frame.columns]
     if missing:
+        near = difflib.get_close_matches(str(missing[0]), map(str, frame.columns), 1)
+        hint = f"; did you mean {near[0]!r}? Correct" if near else ": correct"
         raise CounterweightError(
             f"The {what} needs the column {listed(missing)}; the data set has "
-            f"{listed(frame.columns)}: choose another rule for this data set."
+            f"{listed(frame.columns)}{hint} its name, or choose another rule for this data set."
         )
 
 

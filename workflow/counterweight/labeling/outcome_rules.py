@@ -84,7 +84,7 @@ def equals(frame, population, *, column, value):
         seen = listed(sorted(values.astype(str).unique()))
         raise CounterweightError(
             f"Outcome column {column!r} never equals {value!r}; its values are {seen}: correct "
-            "outcome.value."
+            f"outcome.value{' (yes without quotes is read as True)' * isinstance(value, bool)}."
         )
     return outcome.astype("int8")
 

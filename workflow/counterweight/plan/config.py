@@ -215,7 +215,9 @@ def resolve(config):
         for name, study in every.items()
         if name in plan["only"] or not plan["only"]
     }
+    titles = [study.get("title") for study in every.values()]
     for name, study in studies.items():
+        study["title"] += f" [{name}]" * (titles.count(study["title"]) > 1)
         if study["paired_with"] is not None:
             _check_pair(name, study, studies, every)
     compared = _resolved_benchmarks(plan, full)

@@ -9,6 +9,7 @@ runs.
 import contextlib
 import csv
 import functools
+import re
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.numerics.rates.language import (
@@ -330,27 +331,36 @@ def check_rates(name, study):
             f"studies.{name}.samples names {twice[0]!r}, which the labeling rule {rule} makes: "
             "choose another name."
         )
+    options = study["evaluation"]["options"]
+    measures = options.get("measures") or {}
     # A measure is taken of every method, so it may use only what each of them sweeps.
     shared = None
     for identity, method in study["methods"].items():
-        options, swept = method["options"], set(method["sweep"] or {})
+        chosen, swept = method["options"], set(method["sweep"] or {})
         shared = swept if shared is None else shared & swept
         given = {
             option
-            for option, value in options.items()
+            for option, value in chosen.items()
             if isinstance(value, (int, float)) and not isinstance(value, bool)
         }
         told = {"trained": True, "sets": sets, "parameters": (given | swept) & {*PARAMETERS}}
         declared = components.options("model", method["model"])
         where = f"studies.{name}.models, {identity}"
+        words = {*re.findall(r"\w+", " ".join(map(str, measures.values())))}
         for option, constraint in TEXTS.items():
-            texts = options[option] if option in declared else None
+            texts = chosen[option] if option in declared else None
             for text in [texts] if isinstance(texts, str) else texts or []:
                 _told(f"{where}, {option}", check_text, text, constraint=constraint, **told)
-        for group in (options["groups"] or []) if "groups" in declared else []:
+                words.update(re.findall(r"\w+", text))
+        # Of other models they are options like any.
+        named = TEXTS.keys() & declared.keys()
+        for option in sorted((swept & {*PARAMETERS}) - words) if named else ():
+            raise CounterweightError(
+                f"{where}: the sweep varies {option}, which none of its texts names "
+                f"({listed(sorted(named))}): name it there, or leave it out of the sweep."
+            )
+        for group in (chosen["groups"] or []) if "groups" in declared else []:
             _told(f"{where}, groups", check_set, group, [*BUILTIN_SETS, *sets])
-    options = study["evaluation"]["options"]
-    measures = options.get("measures") or {}
     for measure, text in measures.items():
         where = f"studies.{name}.evaluation.measures.{measure}"
         _told(where, check_text, text, sets=sets, parameters=shared or set())

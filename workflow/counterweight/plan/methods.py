@@ -416,13 +416,10 @@ def in_print(option, value, labels):
 
 def _unique(labels, items):
     """Labels as given, else as composed; with the identifier where another one has the same."""
-    given = {identity: item["label"] for identity, item in items.items() if "label" in item}
-    labels = labels | given
+    labels = labels | {key: item["label"] for key, item in items.items() if "label" in item}
     taken = list(labels.values())
     return {
-        identity: f"{label} [{identity}]"
-        if taken.count(label) > 1 and identity not in given
-        else label
+        identity: f"{label} [{identity}]" if taken.count(label) > 1 else label
         for identity, label in labels.items()
     }
 

@@ -137,7 +137,8 @@ def whole(path, called="saved model"):
         cause = error
     raise CounterweightError(
         f"{path} is a damaged {called}: what it says of itself does not fit together "
-        f"({type(cause).__name__}); copy it anew from where it was made, or run its study again."
+        f"({type(cause).__name__}); copy it anew from where it was made; in results, delete it and "
+        "run its study again."
     ) from cause
 
 
@@ -213,7 +214,7 @@ def read_sealed(path, layout, called, parts, categories=()):
     types and parts are checked alone. A CounterweightError says what a file is that is missing, is
     something else, or is not as it was when it was saved.
     """
-    again = f"copy it anew from where the {called} was made, or run its study again"
+    again = f"copy it anew from where the {called} was made; in results, delete it and run again"
     try:
         table = read_arrow(path, categories=categories, densest=DENSEST)
     except CounterweightError as error:

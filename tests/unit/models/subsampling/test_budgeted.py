@@ -115,6 +115,8 @@ def test_a_share_that_the_pool_cannot_give_is_told(caplog):
     assert model.rows_bought_ == 500
     assert model.chosen_share_ == y.sum() / 500
     assert "too few of a class for a share of 0.9" in caplog.text
+    _fit(X, y, budget=1001, share="natural")
+    assert "A budget of 1001 rows buys all 1000 training rows." in caplog.text
 
 
 def test_samples_of_a_class_are_nested_and_free_of_row_order():

@@ -169,6 +169,8 @@ class BudgetedClassifier(KeyedClassifier):
             rows = pool.rows(*pool.counts(ones, budget))
             self.rows_bought_ = len(rows)
             self.budget_excess_ = self.rows_bought_ - self.budget
+            if self.budget > len(y):
+                log.warning("A budget of %d rows buys all %d training rows.", self.budget, len(y))
         self.chosen_share_ = float(y[rows].mean())
         if not isinstance(self.share, str) and abs(self.chosen_share_ - self.share) > 1 / len(rows):
             log.warning(

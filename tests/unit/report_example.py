@@ -40,7 +40,7 @@ ACCURACY = {
 }
 MEASURED = (
     *("accuracy", "balanced_accuracy", "auc", "log_loss", "brier", "converged", "components_held"),
-    *("swept_rate", "swept_accuracy", "swept_brier", "swept_gain", "turns_at", "gamma_of_truth"),
+    *("swept_rate", "swept_accuracy", "swept_brier", "turns_at", "gamma_of_truth"),
     *("effective_sample_size", "largest_weight", "mean_weight", "rows_capped", "share_extreme"),
 )
 MODELS = {name: name.split("-")[0] for name in ACCURACY}
@@ -287,19 +287,17 @@ def _method_records(one, rng, name):
 
 
 def _swept_records(name, repeat):
-    """By Γ: bounds of accuracy and Brier score, and of the rate, or of the gain over it."""
+    """By Γ: bounds of accuracy and Brier score, of one method of the rate."""
     rng = np.random.default_rng(repeat)
     p, q = rng.random((2, 200))
     parts = {"swept_accuracy": accuracy_parts(q), "swept_brier": brier_parts(q)}
-    first = (
-        {"swept_rate": (1.0, 0.0)} if name == "logistic" else {"swept_gain": (0.1 * (q - 0.4), 0)}
-    )
-    for metric, (slope, base) in (parts | first).items():
+    parts |= {"swept_rate": (1.0, 0.0)} if name == "logistic" else {}
+    for metric, (slope, base) in parts.items():
         mean = SweptMean(p, slope, base)
         yield from sweep_records(metric, mean.sweep())
         yield {"metric": "gamma_of_truth", "part": metric, "value": 2.0 + repeat / 10}
-        if metric in first:
-            yield from turn_records("rate" if name == "logistic" else "reference", mean, 0.01)
+        if metric == "swept_rate":
+            yield from turn_records("rate", mean, 0.01)
     if name == "logistic":
         yield {"metric": "swept_rate", "variable": "truth", "value": 0.3}
 

@@ -375,7 +375,7 @@ def swept_by(records, metric, gamma, end):
 
 def test_sweeps_of_a_study_begin_at_the_labeled_rows_and_hold_the_truth():
     p, s, y, labels, truth, made = world()
-    records = sweep_predictions(made, made, labels, truth, compared=False)
+    records = sweep_predictions(made, labels, truth, rated=True)
     estimate = (y[s].sum() + p[~s].sum()) / len(p)
     assert swept_by(records, "swept_rate", 1.0, "least") == pytest.approx(estimate, abs=0.02)
     low, high = (swept_by(records, "swept_rate", 2.0, end) for end in ("least", "most"))
@@ -390,10 +390,9 @@ def test_hidden_labels_count_in_what_is_called_the_truth_alone():
     p, s, y, labels, truth, made = world()
     other = predictions(np.clip(p + 0.1, 0, 1), 0, made["row"], "general")
     turned = truth | {"y_general": np.where(s, y, 1 - y)}
-    for compared in (False, True):
+    for rated in (False, True):
         before, after = (
-            sweep_predictions(other, made, labels, known, compared=compared)
-            for known in (truth, turned)
+            sweep_predictions(other, labels, known, rated=rated) for known in (truth, turned)
         )
         named = [
             [r for r in records if r["metric"] == "gamma_of_truth" or r.get("variable") == "truth"]
@@ -403,13 +402,17 @@ def test_hidden_labels_count_in_what_is_called_the_truth_alone():
         assert named[0] != named[1]
 
 
-def test_a_method_is_compared_with_the_reference():
+def test_a_method_is_judged_by_its_own_chances_calibrated_on_labeled_rows():
     p, s, y, labels, truth, made = world()
-    worse = predictions(1 - p, 0, made["row"], "general")
-    records = sweep_predictions(worse, made, labels, truth, compared=True)
-    turns = {(r["part"], r["variable"]): r["value"] for r in records if r["metric"] == "turns_at"}
-    assert turns["reference", "above"] == 1.0 and turns["reference", "below"] > 2
-    assert not any(r["metric"] == "swept_rate" for r in records)
+    odd = predictions(expit(3 * logit(p) + 1), 0, made["row"], "general")  # the same order
+    of_each = [sweep_predictions(one, labels, truth, rated=False) for one in (made, odd)]
+    for records, q in zip(of_each, (p, odd["p"]), strict=True):
+        told = swept_by(records, "swept_accuracy", 1.0, "least")
+        chance = np.where(s, y, p)
+        expected = np.where(q >= 0.5, chance, 1 - chance).mean()
+        assert told == pytest.approx(expected, abs=0.02)
+        assert not any(r["metric"] == "swept_rate" for r in records)
+        assert {r["part"] for r in records if r["metric"] == "turns_at"} == {"constant"}
 
 
 @pytest.mark.parametrize("least", [0.0, -np.inf])

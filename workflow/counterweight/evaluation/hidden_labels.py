@@ -39,7 +39,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from counterweight.errors import CounterweightError
 from counterweight.evaluation.cross_validation import gain_over, over_draws
 from counterweight.numerics.checks import checked_weights
 from counterweight.numerics.estimate import UNBOUNDED, Estimate, around
@@ -166,35 +165,28 @@ def gamma_of(mean, truth):
     return min(turns_at(outside), MOST)
 
 
-def sweep_predictions(predictions, reference, labels, truth, *, compared):
+def sweep_predictions(predictions, labels, truth, *, rated):
     """Sweeps of the predictions of a method of a study of classifiers, by repeat and target.
 
-    What would be seen if labels were missing at random comes from the test rows' predictions by a
-    reference, a method that learned from labeled rows as they are, calibrated on the labeled test
-    rows. Hidden labels count in the metric ``gamma_of_truth`` alone. A method that is `compared` is
-    another one than the reference, and held against it; of the reference the rates are told.
+    What would be seen if labels were missing at random comes from the method's own predictions of
+    test rows, calibrated on the labeled ones. By the chances of another method it would lose by
+    construction, as nothing decides right more often than these themselves. Hidden labels count in
+    the metric ``gamma_of_truth`` and as the truth alone. `rated`: of it the rates are told.
     """
     seen, known = by_repeat(labels), by_repeat(truth)
-    other = {key: (rows, p) for key, rows, p in _blocks(reference)}
+    own = {key: (rows, p) for key, rows, p in _blocks(predictions)}
     records = []
-    for key, rows, q in _blocks(predictions):
-        repeat, target = key
-        if key not in other or not np.array_equal(other[key][0], rows):
-            raise CounterweightError(
-                f"Predictions of repeat {repeat} are of other rows than those that they are "
-                "compared with: delete the predictions of the study and run again."
-            )
+    for (repeat, target), (rows, q) in own.items():
         absent = f"Labels of repeat {repeat} lack rows that are predicted: run the study again."
         hidden = seen[repeat]["selected"][found_rows(seen[repeat]["row"], rows, absent)] == 0
         y = known[repeat][f"y_{target}"][found_rows(known[repeat]["row"], rows, absent)]
         place = {"repeat": repeat, "target": target, "rows": len(rows)}
-        labeled = _labeled(other, repeat, target, seen[repeat], known[repeat])
+        labeled = _labeled(own, repeat, target, seen[repeat], known[repeat])
         if labeled is None or hidden.sum() < LEAST:
             continue
         calibration, rate = labeled
-        p = np.where(hidden, calibration(other[key][1]), y)
-        made = _swept(p, q, other[key][1], y, hidden, None if compared else rate)
-        records += [place | record for record in made]
+        p = np.where(hidden, calibration(q), y)
+        records += [place | record for record in _swept(p, q, y, hidden, rate if rated else None)]
     return records
 
 
@@ -205,15 +197,15 @@ def _blocks(predictions):
             yield (repeat, target), predictions["row"][part], predictions["p"][part]
 
 
-def _labeled(reference, repeat, target, labels, truth):
-    """Calibration of the reference on labeled test rows, and their rate; None for too few rows.
+def _labeled(own, repeat, target, labels, truth):
+    """Calibration of predictions on labeled test rows, and their rate; None for too few rows.
 
     The unlabeled target has no labeled row, so it takes the calibration of the general one, whose
     labels may be made by another rule.
     """
-    whose = "general" if (repeat, "general") in reference else target
-    rows, p = reference[repeat, whose]
-    absent = f"Labels of repeat {repeat} lack rows of the reference: run the study again."
+    whose = "general" if (repeat, "general") in own else target
+    rows, p = own[repeat, whose]
+    absent = f"Labels of repeat {repeat} lack rows that are predicted: run the study again."
     seen = labels["selected"][found_rows(labels["row"], rows, absent)] == 1
     where = found_rows(truth["row"], rows, absent)[seen]
     y = truth[f"y_{whose}"][where]
@@ -222,10 +214,10 @@ def _labeled(reference, repeat, target, labels, truth):
     return Calibration.fitted(p[seen], y.astype(int)), float(truth[f"y_{target}"][where].mean())
 
 
-def _swept(p, q, base, y, hidden, rate):
+def _swept(p, q, y, hidden, rate):
     """Records of one block; `y` of hidden rows counts as the truth alone.
 
-    `rate` is that of the labeled rows, None for a method that is compared with the reference.
+    `rate` is that of the labeled rows, None for a method of which no rate is told.
     """
     means = {"swept_accuracy": accuracy_parts(q), "swept_brier": brier_parts(q)}
     if rate is not None:
@@ -242,14 +234,7 @@ def _swept(p, q, base, y, hidden, rate):
     accuracy = means["swept_accuracy"]
     constants = accuracy_parts(np.full(len(q), float(p.mean() >= 0.5)))
     mean = SweptMean(p, *parts_beyond(accuracy, constants), hidden=hidden)
-    records += turn_records("constant", mean)
-    if rate is None:
-        # In points, as differences of shares are told.
-        slope, constant = parts_beyond(accuracy, accuracy_parts(base))
-        mean = SweptMean(p, 100 * slope, 100 * constant, hidden=hidden)
-        records += sweep_records("swept_gain", mean.sweep(errors=False))
-        records += turn_records("reference", mean)
-    return records
+    return records + turn_records("constant", mean)
 
 
 SHARE = (0.0, 1.0)

@@ -160,6 +160,36 @@ def each_method(numbers, sweeps=False):
             yield from lines_of(numbers, one["id"], settings or [""])
 
 
+def expected_of(numbers, metric, source):
+    """A metric of a method on the rows without an outcome, as `unlabeled_quality` expects it."""
+    target = numbers.plan["targets"][0]
+    return numbers.get("delivered", f"{metric}_doubly_robust", target, part=source)
+
+
+def _each_expected(numbers):
+    """A line for each method with what `expected_of` tells; none where it tells nothing."""
+    for line in each_method(numbers):
+        if expected_of(numbers, "log_loss", line.source).known:
+            yield Line("delivered", line.label, {"part": line.source}, mark=line.mark)
+
+
+#: How good each method is where nobody is labeled.
+EXPECTED = Sheet(
+    "Every method on the rows without an outcome, as expected by calibrated estimates",
+    _each_expected,
+    lambda numbers: [
+        Column(f"{name}_doubly_robust", label, target=numbers.plan["targets"][0])
+        for name, label in {
+            "auc": "AUC",
+            "log_loss": "Log loss",
+            "brier": "Brier score",
+            "accuracy": "Accuracy",
+            "calibration_ratio": "Observed over expected",
+        }.items()
+    ],
+)
+
+
 def each_setting(numbers):
     """A line for each method and setting of its sweep."""
     return each_method(numbers, sweeps=True)

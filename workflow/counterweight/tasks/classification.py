@@ -120,7 +120,7 @@ def _check_against(name, study):
 
 
 def _reference(study):
-    """The method whose chances are swept where labels are missing; None where none are.
+    """The method of whose chances rates are told where labels are missing; None where none are.
 
     The first that has learned from labeled rows as they are: no weights, nothing that is hidden,
     no other model to begin from.
@@ -350,7 +350,6 @@ def plan_evaluate(plan, study, method, at):
         "model": at.model(method),
         "truth": at.truth,
         "rates": at.labels if _thinned(study) else [],
-        "reference": [],
         "labels": [],
     }
     starts, begun = study["methods"][method]["starts"], []
@@ -373,8 +372,7 @@ def plan_evaluate(plan, study, method, at):
     given["asked"] = asked
     reference, spec = _reference(study), study["methods"][method]
     if reference and not (spec["oracle"] or spec["sweep"]):
-        inputs |= {"reference": at.predictions(reference), "labels": at.labels}
-        given["compared"] = method != reference
+        inputs["labels"], given["rated"] = at.labels, method == reference
     uses += tuple(("metric", metric) for metric in plan["metrics"])
     return Job(f"{_HERE}:evaluate", inputs, parts | given | draws(plan, study), uses)
 
@@ -405,13 +403,11 @@ def evaluate(job):
         before = read_columns(path, categories=texts)
         records += describe_moves(predictions, before, truth, target)
     records += describe_fits(models)
-    if job.input.reference:
+    if job.input.labels:
         from counterweight.evaluation.hidden_labels import sweep_predictions
 
-        reference = read_columns(job.input.reference, categories=texts)
         labels = read_columns(job.input.labels, ["repeat", "row", "selected"])
-        compared = given["compared"]
-        records += sweep_predictions(predictions, reference, labels, truth, compared=compared)
+        records += sweep_predictions(predictions, labels, truth, rated=given["rated"])
     return records
 
 

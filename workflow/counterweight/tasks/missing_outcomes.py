@@ -51,8 +51,7 @@ ELSEWHERE, TARGET_KEYS = "to_target", ("table", "margins")
 LEMMAS = {"general": "lemma1", "unlabeled": "lemma2"}
 #: The model that combines other methods, and what the method is called.
 STACKED, COMBINED = "stacked", "combined"
-#: The largest weight, in means, where none is asked for: heavier ones, where overlap is poor, cost
-#: more than the few rows that they stand for are worth.
+#: The largest weight, in means, where none is asked for: heavier ones cost more than they tell.
 MOST_WEIGHT = 20.0
 #: Options that are chosen by the labeled rows that a fit has not seen.
 CHOSEN_LINEAR = {"l2": None}
@@ -615,32 +614,32 @@ def deliver(job, **further):
     write_table(job.output.metrics, metrics_table(job.given["study"], "delivered", records))
 
 
-#: Measures of the model that a notebook shows, and those that answers are for.
+#: Measures of the model that a notebook shows.
 _SHOWN = {"auc": "AUC", "r2": "R²"}
 _WHOSE = {"general": "of everyone", "unlabeled": "of those without an outcome"}
 
 
 def _shown(job, facts, records):
     """What a notebook shows of the fit: the answer, and how well the model tells outcomes."""
-    import math
-
     from counterweight.evaluation.cross_validation import over_draws
     from counterweight.labeling.missing_outcomes import OutOfFold
     from counterweight.labeling.outcome_rules import value_in_words
 
-    given, paths, binary = job.given, job.input, bool(facts["names"])
-    answer, delivered, far = {}, None, False
-    for one in records:
-        if one["metric"] in ("target_rate", "target_mean") and not one.get("part"):
-            answer[one.get("variable", "")] = one["value"]
-        delivered = one["part"] if one["metric"] == "delivered" else delivered
-        far = far or one["metric"] == "unsupported_headline" and bool(one["value"])
-    outcome = facts["outcome"]
-    what = f"{outcome} = {value_in_words(facts)}" if binary else f"mean {outcome}"
-    whose = _WHOSE.get(given["target"], given["target"])
-    whose = "all rows of the log" if given.get("thinned") else whose
-    what += f", {whose}" + ", bounds" * far
-    told = {what: [binary, *(answer.get(end, math.nan) for end in ("", "low", "high"))]}
+    given, paths, binary, ends = job.given, job.input, bool(facts["names"]), ("", "low", "high")
+
+    def of(metric, part):
+        same = (one for one in records if (one["metric"], one.get("part") or "") == (metric, part))
+        return {one.get("variable", ""): one["value"] for one in same}
+
+    delivered = next((one["part"] for one in records if one["metric"] == "delivered"), None)
+    ahead, far = of("auc_doubly_robust", delivered), any(of("unsupported_headline", "").values())
+    what, whose = facts["outcome"], _WHOSE.get(given["target"], given["target"])
+    what = f"{what} = {value_in_words(facts)}" if binary else f"mean {what}"
+    what += f", {'all rows of the log' if given.get('thinned') else whose}" + ", bounds" * far
+    answer = of("target_rate" if binary else "target_mean", "")
+    told = {what: [binary, *(answer.get(end, float("nan")) for end in ends)]}
+    if ahead:
+        told["AUC to expect without an outcome"] = [False, *map(ahead.get, ends)]
     if not (facts["tilt"] or facts.get("collected")):
         tested = OutOfFold.read(paths.labels, paths.weights, paths.predictions)
         drawn = tested.draws[list(given["methods"]).index(delivered)]

@@ -101,8 +101,8 @@ def test_nothing_is_said_where_nothing_was_swept():
     assert [*page.how_wrong(numbers(svm=[{"metric": "auc", "value": 0.7}]))] == []
 
 
-def test_without_the_method_whose_chances_are_swept_a_gain_is_told_alone():
-    known = numbers(ramp=swept("swept_gain", {1.0: (1.5, 1.5), 2.0: (-0.5, 3.25)}))
+def test_without_the_method_whose_rate_is_told_accuracy_is_told_alone():
+    known = numbers(ramp=swept("swept_accuracy", {1.0: (0.7, 0.7), 2.0: (0.6, 0.8)}))
     told = [*page.how_wrong(known)]
     assert told and not any(text.startswith("Swept are") for text in told)
 
@@ -115,7 +115,8 @@ def test_of_classifiers_the_model_of_the_chances_is_named_and_the_truth_beside_t
     known = numbers(svm=swept("swept_rate", RATE) + truth)
     assert page.reference_of(known) == "svm"
     told = [*page.how_wrong(known)]
-    assert told[1].startswith("Swept are the chances that Svm learns from labeled rows.")
+    assert told[1].startswith("Swept are a method's own chances, calibrated on labeled test rows;")
+    assert "of the rate those of Svm." in told[1]
     assert told[-1].endswith(
         "rate of outcome = 1, everyone is 31.0 %; the bounds contain it from Γ = 2.5 on."
     )
@@ -136,18 +137,16 @@ def test_the_gamma_of_the_truth_is_told_in_words_at_its_ends(gamma, told):
     assert [*page.how_wrong(known)][-1].endswith(told)
 
 
-def test_a_gain_is_told_in_points_with_the_truth_of_hidden_labels():
-    gain = swept("swept_gain", {1.0: (1.5, 1.5), 2.0: (-0.5, 3.25)})
-    accuracy = [{"metric": "accuracy", "value": 0.8}]
+def test_accuracy_is_told_of_the_main_method_with_the_truth_of_hidden_labels():
+    accuracy = swept("swept_accuracy", {1.0: (0.8, 0.8), 2.0: (0.7, 0.9)})
     known = numbers(
         {"main": "ramp"},
-        svm=swept("swept_rate", RATE) + accuracy,
-        ramp=gain + [{"metric": "accuracy", "value": 0.83}],
+        svm=swept("swept_rate", RATE) + [{"metric": "accuracy", "value": 0.8}],
+        ramp=accuracy + [{"metric": "accuracy", "value": 0.83}],
     )
     *_, found = page.swept_of(known)
-    assert found.name == "Gain in accuracy" and found.common
-    assert found.title == "Gain in accuracy over Svm, everyone"
-    assert found.range(2.0).endswith(" points") and found.truth.mean == pytest.approx(3.0)
+    assert found.title == "Accuracy of Ramp, everyone" and found.common
+    assert found.range(2.0) == "70.0 to 90.0 %" and found.truth.mean == pytest.approx(0.83)
 
 
 def turning(conclusion, **sides):
@@ -166,7 +165,7 @@ def test_a_conclusion_is_on_the_side_that_holds_longer():
 
 def test_conclusions_say_where_they_turn():
     records = CHOSEN + swept("swept_rate", RATE) + turning("rate", above=1.5, below=1.0)
-    records += turning("constant", above=3.0) + turning("reference", below=2.0)
+    records += turning("constant", above=3.0) + turning("svm", below=2.0)
     records += [{"metric": "decisions_open", "value": 0.125}]
     rate, constant, reference, open_ = page.conclusions(numbers(delivered=records), "general")
     assert rate.startswith("The rate of outcome = 1 among everyone is above that of the labeled")
@@ -191,8 +190,8 @@ def test_conclusions_say_where_they_turn():
 )
 def test_a_gain_that_chance_makes_is_no_conclusion(gain, ends, told):
     above, below = (2.0, 1.0) if gain > 0 else (1.0, 2.0)
-    records = CHOSEN + turning("reference", above=above, below=below)
-    place = {"metric": "right_gain", "part": "reference"}
+    records = CHOSEN + turning("svm", above=above, below=below)
+    place = {"metric": "right_gain", "part": "svm"}
     records.append(place | {"value": gain, "standard_error": 1.0})
     variables = zip(("low", "high"), ends, strict=True)
     records += [place | {"variable": end, "value": value} for end, value in variables]

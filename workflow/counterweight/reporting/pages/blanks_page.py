@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from counterweight.errors import CounterweightError
 from counterweight.numerics.sensitivity import TWICE
-from counterweight.reporting import blocks
+from counterweight.reporting import blocks, sheets
 from counterweight.reporting.numbers import results_table
 from counterweight.reporting.pages.collected_page import (
     BY_BOUGHT,
@@ -78,7 +78,13 @@ def answer(numbers):
         return _by_bought(numbers, people, quality, known[method])
     sentence = _bounded(people) if people.unsupported else _estimated(people, swept)
     found = f"{quality.label} {in_words(known[method], quality)}"
-    sentence += f"; on rows that it has not seen, the model has {found}" * people.known
+    ahead = sheets.expected_of(numbers, name, method)
+    expected = f"{quality.label} {in_words(ahead, quality)} is to be expected"
+    seen, shown = f"; on rows that it has not seen, the model has {found}", "cross-validated"
+    if ahead.known and target == "unlabeled":
+        seen, shown = f"; of these rows, {expected} of the model", "to expect of these rows"
+        known = {source: sheets.expected_of(numbers, name, source) for source in known}
+    sentence += seen * people.known
     stand = f"have the features of {saved.get('for') or FOR[target]}"
     stand = "stand for those that were dropped" if people.thinned else stand
     of_all = " It is that of all of them only if the condition of the first sentence holds."
@@ -97,7 +103,9 @@ def answer(numbers):
         f"On held-out labeled rows, weighted to {stand}, "
         f"{_delivered(numbers, saved)} has {found}"
         + (", before the tilt." if saved.get("tilt") else ".")
-        + (of_all if swept else ""),
+        + (of_all if swept else "")
+        + f" On the rows without an outcome alone, {expected}, if its condition holds."
+        * ahead.known,
         *([] if len(_parts(saved)) else [*saved.get("why", ())][-1:]),
         _outside(numbers, target),
     )
@@ -105,7 +113,7 @@ def answer(numbers):
     points = Points.of(points, quality)
     cards = (
         *_headline_cards(people, swept),
-        *_other_cards(numbers, people, quality, known[method]),
+        *_other_cards(numbers, people, quality, known[method], shown),
     )
     doubt = doubt_of_single(name, known[method], quality)
     todo, about = tuple(_todo(numbers, doubt)), (_scores(people),)
@@ -476,13 +484,13 @@ def _headline_cards(people, swept):
     yield blocks.Card(label(how), *told(known, people.measure), note)
 
 
-def _other_cards(numbers, people, quality, known):
+def _other_cards(numbers, people, quality, known, shown):
     """How good single answers are, and how many rows stand behind them."""
     worth, outside = (
         number(people.get(which).mean, 0) for which in ("effective_rows", "rows_outside")
     )
     labeled, blank = (number(people.sizes[which], 0) for which in ("labeled", "unlabeled"))
-    yield blocks.Card(capital(quality.label), *told(known, quality), "cross-validated")
+    yield blocks.Card(capital(quality.label), *told(known, quality), shown)
     yield blocks.Card("Rows to learn from", labeled, "", f"worth {worth} once weighted")
     if people.saved.get("for"):
         if people.supported.known:
@@ -661,6 +669,7 @@ PAGE = StudyPage(
             ],
             _columns(*QUALITIES, "mean_error"),
         ),
+        sheets.EXPECTED,
         _PLANNED_BY_GROUP,
         BY_GROUP,
         BY_BOUGHT,

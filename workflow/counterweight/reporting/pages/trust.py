@@ -31,7 +31,6 @@ from counterweight.tables.parquet import setting_name, setting_options
 SWEPT = (
     ("swept_rate", "Rate of {outcome}", None),
     ("swept_mean", "Mean outcome", None),
-    ("swept_gain", "Gain in accuracy over {reference}", None),
     ("swept_accuracy", "Accuracy of {method}", "accuracy"),
     ("swept_brier", "Brier score of {method}", "brier"),
 )
@@ -109,9 +108,7 @@ def swept_of(numbers, target=None):
     targets = numbers.plan["targets"]
     target = target or ("unlabeled" if "unlabeled" in targets else targets[0])
     main, reference = numbers.delivered[0] or numbers.main, reference_of(numbers)
-    names = {"outcome": outcome_of(numbers)} | {
-        "reference": numbers.label(reference) if reference else ""
-    }
+    names = {"outcome": outcome_of(numbers)}
     for metric, title, known in SWEPT:
         sources = filter(None, (GIVEN, main, reference))
         source = next((one for one in sources if numbers.measured(metric, target, one)), None)
@@ -121,13 +118,11 @@ def swept_of(numbers, target=None):
         truth = Estimate()
         if source != GIVEN and known:
             truth = numbers.get(source, known, target)
-        elif metric == "swept_gain":
-            truth = numbers.against(reference, source, "accuracy", target).times(100)
         elif source != GIVEN:
             truth = numbers.get(source, metric, target, variable="truth")
-        name = title.partition(" of {method")[0].partition(" over {")[0].format(**names)
+        name = title.partition(" of {method")[0].format(**names)
         title = f"{title.format(**names)}, {whom_of(numbers, target)}"
-        common = metric in ("swept_accuracy", "swept_brier", "swept_gain")
+        common = metric in ("swept_accuracy", "swept_brier")
         yield Swept(numbers, source, metric, target, name, title, common, truth)
 
 
@@ -196,9 +191,9 @@ def how_wrong(numbers):
     reference = reference_of(numbers)
     if shown[0].source != GIVEN and reference:
         yield (
-            f"Swept are the chances that {numbers.label(reference)} learns from labeled rows. "
-            "Where its form is wrong for rows of other kinds than those, numbers are off at Γ = 1, "
-            "though labels be missing at random."
+            f"Swept are a method's own chances, calibrated on labeled test rows; of the rate those of "
+            f"{numbers.label(reference)}. Where its form is wrong for rows of other kinds than those, "
+            "numbers are off at Γ = 1, though labels be missing at random."
         )
     yield from (f"{one.sentence}." for one in shown)
     yield from conclusions(numbers, shown[0].target)
@@ -254,7 +249,7 @@ def _against(numbers, source, others, target):
         size = f"({gap_in_words(gain, numbers.measure('right_gain'))})" if gain.known else ""
         against = "one answer for all"
         if other != "constant":
-            against = numbers.label(numbers.baseline if other == "reference" else other)
+            against = numbers.label(other)
         if gain.known and gain.low <= 0 <= gain.high:
             open_ones.append(f"{against} {size}")
         elif side:

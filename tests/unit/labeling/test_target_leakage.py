@@ -421,6 +421,20 @@ def test_rows_that_have_an_outcome_by_groups_are_told(kind, hidden):
     assert told not in asked(frame, roles | {"group": "branch"})["branch"].doubt
 
 
+@pytest.mark.parametrize("kept", [(), ("zip",)])
+@pytest.mark.parametrize("by", ["zip", "chance"])
+def test_a_text_of_too_many_values_by_which_outcomes_are_missing_is_told(by, kept):
+    """As none is in rows enough to learn from, no answer can go by it."""
+    rng = np.random.default_rng(5)
+    place, effect = rng.integers(0, 400, 900), 1.5 * rng.normal(size=400)
+    chance = 1 / (1 + np.exp(-effect[place])) if by == "zip" else np.full(900, 0.5)
+    y = np.where(rng.random(900) < chance, rng.normal(size=900), np.nan)
+    frame = pd.DataFrame({"zip": np.char.mod("Z%03d", place), "x": rng.normal(size=900), "y": y})
+    doubt = asked(frame, {"outcome": {"column": "y", "kind": "number"}}, keep=kept)["zip"].doubt
+    assert ("two rows of one value agree in whether they have an outcome" in doubt) == (by == "zip")
+    assert ("by chance in 50 %" in doubt) == (by == "zip")
+
+
 @pytest.mark.parametrize(("others", "left_out"), [(1, True), (2, True), (3, False), (60, False)])
 def test_a_number_that_rows_with_an_outcome_have_one_value_of_is_a_state_or_a_cut(others, left_out):
     """Only who has no debt was chosen: nobody with one has an outcome, which support has to see."""

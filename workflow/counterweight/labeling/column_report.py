@@ -157,6 +157,8 @@ def column_report(
         told = [] if roles.get("group") else [secret.of_groups(of) for secret in secrets]
         if fact.use == "left out":
             told += [secret.of_order(of) for secret in secrets]
+        if column.type == "text" and (fact.use == "left out" or why.startswith(NO_LEVELS)):
+            told += [_tied_by_values(secret, of) for secret in secrets if not any(told)]
         facts[name] = _doubted(fact, told)
         if not why and column.type != "text":
             numbers[name] = column.values[once]
@@ -177,6 +179,32 @@ def column_report(
     return [facts[name] for name in columns]
 
 
+def _tied_by_values(secret, codes):
+    """That rows of one value (codes, -1 without) are alike in having a secret, or "".
+
+    By pairs of rows: were it known by chance, those of one value agree as often as any two. Pairs
+    that share a row hang together.
+    """
+    codes, known = codes[codes >= 0], secret.known[codes >= 0]
+    if not secret.closely or not 0 < known.mean() < 1:
+        return ""
+    sizes, seen, share = np.bincount(codes), np.bincount(codes, known), known.mean()
+    pairs, *same = ((one * (one - 1)).sum() / 2 for one in (sizes, seen, sizes - seen))
+    chance = share**2 + (1 - share) ** 2
+    together = share**3 + (1 - share) ** 3 - chance**2
+    spread = pairs * chance * (1 - chance) + (sizes * (sizes - 1) * (sizes - 2)).sum() * together
+    if pairs < MOST_TIMES or sum(same) - pairs * chance < TIED * np.sqrt(spread):
+        return ""
+    return (
+        f"two rows of one value agree in whether they have {secret.one} in {100 * sum(same) / pairs:.0f} % of "
+        f"pairs, by chance in {100 * chance:.0f} %, and no answer goes by it: give a coarser column, such as "
+        "its first letters, or what it stands for; if such rows belong together, name it as group"
+    )
+
+
+#: Standard errors from which rows of one value are told to be alike.
+TIED = 5.0
+NO_LEVELS = "no text occurs often enough to learn from"
 #: Standard errors by which counts of equal events are put to the side of chance, and up to how
 #: many times these are looked at.
 SURE, MOST_TIMES = 3.0, 12
@@ -436,7 +464,7 @@ def _unlike_a_category(column, levels):
     if _ID.search(column.name) and distinct > max(50, 0.1 * rows):
         return f"an id by its name, {distinct} different in {rows} rows: {KEEP} no id"
     if not levels:
-        return f"no text occurs often enough to learn from, none in over {column.counts[0]} rows"
+        return f"{NO_LEVELS}, none in over {column.counts[0]} rows"
     return ""
 
 

@@ -182,11 +182,10 @@ def column_report(
 def _tied_by_values(secret, codes):
     """That rows of one value (codes, -1 without) are alike in having a secret, or "".
 
-    By pairs of rows: were it known by chance, those of one value agree as often as any two. Pairs
-    that share a row hang together.
+    By pairs of rows, of which those that share a row hang together.
     """
     codes, known = codes[codes >= 0], secret.known[codes >= 0]
-    if not secret.closely or not 0 < known.mean() < 1:
+    if not (secret.closely and known.any() and not known.all()):
         return ""
     sizes, seen, share = np.bincount(codes), np.bincount(codes, known), known.mean()
     pairs, *same = ((one * (one - 1)).sum() / 2 for one in (sizes, seen, sizes - seen))
@@ -195,10 +194,11 @@ def _tied_by_values(secret, codes):
     spread = pairs * chance * (1 - chance) + (sizes * (sizes - 1) * (sizes - 2)).sum() * together
     if pairs < MOST_TIMES or sum(same) - pairs * chance < TIED * np.sqrt(spread):
         return ""
+    agreed, even = (f"{100 * share:.0f} %" for share in (sum(same) / pairs, chance))
     return (
-        f"two rows of one value agree in whether they have {secret.one} in {100 * sum(same) / pairs:.0f} % of "
-        f"pairs, by chance in {100 * chance:.0f} %, and no answer goes by it: give a coarser column, such as "
-        "its first letters, or what it stands for; if such rows belong together, name it as group"
+        f"two rows of one value agree in whether they have {secret.one} in {agreed} of pairs, by "
+        f"chance in {even}, and no answer goes by it: give a coarser column, such as its first "
+        "letters, or what it stands for; if such rows belong together, name it as group"
     )
 
 

@@ -192,8 +192,8 @@ def how_wrong(numbers):
     if shown[0].source != GIVEN and reference:
         yield (
             "Swept are a method's own chances, calibrated on labeled test rows; of the rate those "
-            f"of {numbers.label(reference)}. Where a method's form is wrong for rows of other kinds "
-            "than those, numbers are off at Γ = 1, though labels be missing at random."
+            f"of {numbers.label(reference)}. Where a method's form is wrong for rows of other "
+            "kinds than those, numbers are off at Γ = 1, though labels be missing at random."
         )
     yield from (f"{one.sentence}." for one in shown)
     yield from conclusions(numbers, shown[0].target)

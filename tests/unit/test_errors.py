@@ -44,6 +44,8 @@ def test_an_address_holds_a_password_unless_the_environment_has_it(address, held
         (9.6, 1, "10"),
         (45_123.4, 4, "45,123"),
         (0.012345, 3, "0.0123"),
+        (2.5e-05, 4, "0.000025"),
+        (-1.2345e-7, 3, "-0.000000123"),
     ],
 )
 def test_a_number_in_figures_has_no_power_of_ten(value, figures, told):

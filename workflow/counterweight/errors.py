@@ -3,6 +3,7 @@
 import math
 import numbers
 import re
+from decimal import Decimal
 from html import escape
 from urllib.parse import unquote
 
@@ -33,10 +34,16 @@ def listed(words, limit=8):
 
 
 def in_figures(value, figures=4):
-    """A number in so many figures, and all those before the point: nobody reads 2.64e+09."""
+    """A number in so many figures, and all those before the point: nobody reads 2.64e+09, nor
+    2.5e-05."""
     if abs(value) < 10**figures - 0.5:
-        return f"{value:.{figures}g}"
+        return f"{Decimal(f'{value:.{figures}g}'):f}" if math.isfinite(value) else f"{value:g}"
     return f"{value:,.0f}"
+
+
+def _order(value):
+    """Power of ten of the first figure of a number, 0 of none."""
+    return math.floor(math.log10(abs(value))) if value and math.isfinite(value) else 0
 
 
 def in_brackets(value, low, high, percent=False):
@@ -44,8 +51,9 @@ def in_brackets(value, low, high, percent=False):
     if percent:
         told = [f"{100 * one:.1f}" for one in (value, low, high)]
     else:
-        order = math.floor(math.log10(abs(value))) if value and math.isfinite(value) else 0
-        places = min(max((3 if order >= 0 else 2) - order, 0), 6)
+        first, largest = _order(value), _order(max(map(abs, (value, low, high))))
+        # More than six places only where all three are that small.
+        places = min(max((3 if first >= 0 else 2) - first, 0), max(6, 2 - largest))
         told = [f"{one:,.{places}f}" for one in (value, low, high)]
     ends = f" [{told[1]}, {told[2]}]" if low <= high else ""
     return told[0] + " %" * percent + ends

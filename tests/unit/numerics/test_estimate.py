@@ -283,6 +283,8 @@ def test_notebooks_have_numbers_as_pages_have_them():
     assert in_brackets(0.0892, 0.0778, 0.10149) == "0.0892 [0.0778, 0.1015]"
     assert in_brackets(5.7149, 4.126, 6.791) == "5.715 [4.126, 6.791]"
     assert in_brackets(1234.5, math.nan, math.nan) == "1,234"
+    assert in_brackets(1.864e-5, 1.64e-5, 2.057e-5) == "0.0000186 [0.0000164, 0.0000206]"
+    assert in_brackets(1e-9, -0.5, 0.5) == "0.000000 [-0.500000, 0.500000]"
     text = html_facts("A", {"rows": 1500.0, "change": "-0.5 [-1, .2]", "day": "2024-05-31"})
     for told in (">1,500<", ">\N{MINUS SIGN}0.5 [\N{MINUS SIGN}1, .2]<", ">2024-05-31<"):
         assert told in text

@@ -8,7 +8,7 @@ import pandas as pd
 
 from counterweight.delivery.saved_models import learned_encoder
 from counterweight.delivery.saved_offers import ROUGH, SavedOffers
-from counterweight.errors import CounterweightError, in_brackets, listed
+from counterweight.errors import CounterweightError, in_brackets, in_figures, listed
 from counterweight.evaluation.offer_value import (
     RANDOM_P,
     best_single,
@@ -199,7 +199,7 @@ def _fitted(job, frame, features, labels, at, answers, made, held):
         facts["rests_on"].append(ROUGH)
     if offer.get("only_made"):
         facts["rests_on"].append(
-            f"Only {listed(f'{one:g}' for one in offer['grid'])} were made, and no answer tells of "
+            f"Only {listed(in_figures(one, 6) for one in offer['grid'])} were made, and no answer tells of "
             "what lies between: offers are of these (offer.between: any lets others be)."
         )
     for sentence in facts["rests_on"]:
@@ -373,7 +373,7 @@ def _rests_on(chosen, losses, candidates, drawn):
             f"By weighted answers the offers of {name} earn {ends} more a person than one for all."
         )
     if drawn.instead:
-        said.append(f"So one for all, {drawn.single:g}, is given away.")
+        said.append(f"So one for all, {in_figures(drawn.single, 6)}, is given away.")
     return said
 
 

@@ -18,7 +18,7 @@ from counterweight.delivery.saved_models import (
     feature_arrays,
     feature_facts,
 )
-from counterweight.errors import CounterweightError, listed
+from counterweight.errors import CounterweightError, in_figures, listed
 from counterweight.labeling.offered import OfferScale, hole_ends
 from counterweight.models.choice.offer_limits import Allotment, allotted, columns_asked
 from counterweight.models.choice.offer_training import told_categories
@@ -303,7 +303,9 @@ class SavedOffers(SavedModel):
 
     def shown(self) -> dict:
         column, scale = self.facts["offer"]["column"], self.scale
-        told = {"offers": f"{column} from {scale.low:g} to {scale.high:g}"}
+        told = {
+            "offers": f"{column} from {in_figures(scale.low, 6)} to {in_figures(scale.high, 6)}"
+        }
         if self.facts["offer"].get("only_made"):
             told = {"offers": f"{column} of {listed(self.facts['offer']['grid'])}, as was made"}
         told |= {} if self.single is None else {"one offer to everybody": self.single}

@@ -33,6 +33,7 @@ from counterweight.reporting.sheets import (
 )
 from counterweight.reporting.wording import (
     MOST,
+    SMALLEST,
     TARGETS,
     amount,
     capital,
@@ -41,6 +42,7 @@ from counterweight.reporting.wording import (
     joined_words,
     leaks_in_words,
     listing,
+    middle,
     number,
     percent,
     places_for,
@@ -585,17 +587,18 @@ def _offers(table):
     if "allotted_offer" in table:
         return f"New people: {allotted_in_words(table, ends, table['allotted_revenue'].sum())}"
     best, revenue = table["best_offer"], table["best_revenue"]
-    low, middle, high = np.nanquantile(best.to_numpy(float), [0.25, 0.5, 0.75])
-    places = places_for([middle])
+    earned = revenue.mean()
+    low, half, high = np.nanquantile(best.to_numpy(float), [0.25, 0.5, 0.75])
+    places = places_for([half], 2 if abs(half) < 10_000 else 0, most=SMALLEST)
     which = (
-        f"the best offer is {number(middle, places)} at the median, and {number(low, places)} to "
+        f"the best offer is {number(half, places)} at the median, and {number(low, places)} to "
         f"{number(high, places)} for the middle half"
     )
     if best.nunique() == 1:
-        which = f"the offer to everybody is {number(middle, places)}"
+        which = f"the offer to everybody is {number(half, places)}"
     return (
         f"{number(len(table), 0)} new people: {which}; it is expected to bring "
-        f"{number(revenue.mean(), places_for([revenue.mean()]))} a person, "
+        f"{number(earned, places_for([earned], most=SMALLEST))} a person, "
         f"{total(revenue.sum())}{ends and ' '}{ends} in all, by the model's own claim"
     )
 
@@ -605,8 +608,7 @@ def allotted_in_words(table, ends, earned, how="own claim"):
     claim as `how` says; `ends` of it are in print."""
     got, size = table["allotted_offer"].dropna(), number(len(table), 0)
     who = "all" if len(got) == len(table) else f"{number(len(got), 0)} of"
-    middle = got.median()
-    which = f" (allotted_offer, median {number(middle, places_for([middle]))})" if len(got) else ""
+    which = f" (allotted_offer, median {middle(got)})" if len(got) else ""
     return (
         f"{who} {size} people get an offer{which}, and these are expected to bring "
         f"{total(earned)}{ends and ' '}{ends} in all, {amount(earned / len(table))} a person, by "

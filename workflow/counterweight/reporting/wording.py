@@ -11,6 +11,8 @@ MINUS = "\N{MINUS SIGN}"
 TARGETS = {"general": "everyone", "unlabeled": "the unlabeled"}
 #: Units of whole numbers.
 COUNTS = frozenset({"rows", "updates", "labels", "steps"})
+#: Places after the point of amounts, at most: what is paid may be small in the unit of a table.
+SMALLEST = 15
 #: Options of settings in print, where a letter is the field's own word.
 OPTIONS = {"keep_rate": "l", "share": "positives", "kappa": "κ", "alpha": "α", "eta": "η"}
 
@@ -46,8 +48,16 @@ def amount(value, figures=4, sign=False):
     """An amount of money or the like with so many figures; of thousands all of them."""
     if abs(value) >= 10**figures:
         return number(value, 0, sign)
+    if 0 < abs(value) < 1e-4:
+        return number(value, places_for([value], 0, figures, SMALLEST), sign)
     text = f"{value:{'+' if sign else ''}#,.{figures}g}".rstrip(".")
     return text.replace("-", MINUS)
+
+
+def middle(values):
+    """The median of amounts in print."""
+    value = values.median()
+    return number(value, places_for([value], 2 if abs(value) < 10_000 else 0, most=SMALLEST))
 
 
 def as_written(value):

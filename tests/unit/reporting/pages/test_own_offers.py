@@ -1,5 +1,6 @@
 """What pages of offers say of limits and of the next experiment, by hand-made numbers."""
 
+import re
 from types import SimpleNamespace
 
 import pandas as pd
@@ -239,6 +240,20 @@ def test_amounts_of_an_interval_have_the_same_decimals():
     assert page._words(known, 3, sign=True) == "+0.28 [\N{MINUS SIGN}1.10, 1.21]"
     sums = page.Estimate(mean=98.2, low=90.04, high=120.0)
     assert page._in_print(98.2, sums, whole=True) == ("98", "[90, 120]")
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1e-6, 1e-3, 1.0, 1e6])
+def test_amounts_and_offers_have_their_figures_in_any_unit(unit):
+    known = page.Estimate(mean=18.643 * unit, low=16.412 * unit, high=20.576 * unit)
+    told = page._words(known).replace(",", "")
+    shown = [float(text) / unit for text in re.findall(r"[\d.]+", told)]
+    assert shown == pytest.approx([18.643, 16.412, 20.576], abs=0.006)
+    offers = pd.Series([7.5, 12.5, 45.0]) * unit
+    texts = [page._offer(one) for one in offers] + [page.middle(offers), page.amount(offers[1])]
+    assert not any("e" in text for text in (told, *texts))
+    assert [float(text.replace(",", "")) / unit for text in texts] == pytest.approx(
+        [*offers / unit, 12.5, 12.5]
+    )
 
 
 def compared(random, past, single):

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 
+from counterweight.errors import in_figures
 from counterweight.labeling.offered import OfferScale, offer_range
 from counterweight.models.choice.offer_model import acceptance, optimal_offer
 from counterweight.models.choice.segment_model import Features
@@ -113,7 +114,7 @@ def curves_of(study, told):
     if len(levels := np.unique(best)) <= _BINS:
         most = int(np.argmax(heights))
         which = "the commonest best offer" if len(levels) > 1 else "everybody's best offer"
-        told = f"{which} is {forms.joined_words([f'{levels[most]:g}', unit])}"
+        told = f"{which} is {forms.joined_words([in_figures(levels[most], 6), unit])}"
         if len(levels) > 1:
             told += f" ({100 * heights[most] / len(best):.0f} % of the people)"
     else:

@@ -8,6 +8,7 @@ import math
 
 import pandas as pd
 
+from counterweight.errors import in_figures
 from counterweight.reporting.blocks import Card
 from counterweight.reporting.numbers import Estimate, results_table
 from counterweight.reporting.pages.collected_page import (
@@ -551,7 +552,7 @@ def at_the_end(numbers):
                 labels.append(numbers.label(line.source))
         if labels:
             yield (
-                f"Most best offers are at the end of the range of offers, {edge:g} "
+                f"Most best offers are at the end of the range of offers, {in_figures(edge, 6)} "
                 f"({listing(dict.fromkeys(labels))}). By these curves better ones may lie beyond."
             )
 
@@ -570,7 +571,7 @@ def _wider(numbers):
         return ""
     where = "as declared" if low < least or high > largest else "which were made"
     return (
-        f" (of all from {low:g} to {high:g}, {where}; those delivered keep to what was made to "
+        f" (of all from {in_figures(low, 6)} to {in_figures(high, 6)}, {where}; those delivered keep to what was made to "
         "such people)"
     )
 

@@ -7,15 +7,19 @@ random; within limits; in the next experiment.
 import math
 
 from counterweight.delivery.bought_file import LEAST
+from counterweight.errors import in_figures
 from counterweight.evaluation.offer_value import RANDOM_P, gain_shown
 from counterweight.reporting.blocks import Card
 from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.sheets import Column, Line, Sheet
 from counterweight.reporting.study_page import allotted_in_words
 from counterweight.reporting.wording import (
+    MINUS,
+    SMALLEST,
     amount,
     capital,
     listing,
+    middle,
     number,
     percent,
     places_for,
@@ -62,7 +66,7 @@ def in_total(numbers):
         best, known = known.mean / size, known.times(1 / size)
     else:
         offers = table["best_offer"].dropna()
-        which = f"the best offer for each person ({_among(numbers)}median {_median(offers)})"
+        which = f"the best offer for each person ({_among(numbers)}median {middle(offers)})"
         if offers.nunique() == 1:
             which = f"one offer of {_offer(offers.iloc[0])} to everybody"
         known = right or _drawn(numbers, "expected_revenue")._replace(mean=claim)
@@ -179,7 +183,7 @@ def _in_print(value, known, figures=4, *, held=False, whole=False, sign=False):
     if math.isnan(known.low):
         return amount(value, figures, sign), ""
     numbers = (value, known.low, known.high)
-    places = places_for(numbers, 0, figures)
+    places = places_for(numbers, 0, figures, SMALLEST)
     if whole and max(map(abs, numbers)) >= 100:
         places = 0
     low, high = (number(one, places) for one in numbers[1:])
@@ -261,7 +265,7 @@ def claimed(numbers):
     if off is None:
         why = ", and this method has no draws that tell by how much: expect less than that"
     elif off > 0:
-        why = f", by {off:.2g} a person by draws of the fit: that is taken off "
+        why = f", by {in_figures(off, 2)} a person by draws of the fit: that is taken off "
         why += "what the best offers bring by the model"
         if _limited(numbers):
             why += " without limits; nothing is taken off what offers within the limits bring"
@@ -343,14 +347,9 @@ def _limited(numbers):
     return requested(numbers, "allotted_revenue") is not None
 
 
-def _median(offers):
-    middle = offers.median()
-    return number(middle, places_for([middle]))
-
-
 def _offer(value):
     """An offer in four figures, without zeros behind them."""
-    return f"{value:.4g}" if abs(value) < 10_000 else number(value, 0)
+    return in_figures(value).replace("-", MINUS)
 
 
 def level_names(numbers):
@@ -432,7 +431,7 @@ def at_random(numbers):
     more = "" if math.isnan(gain.mean) or math.isnan(gain.low) else _words(gain, 3, sign=True)
     chance = "" if gain.high < 0 else "; it may be chance, and one offer is simpler"
     yield (
-        f"One offer of {price:.4g} is given to everybody: by cross-fitted answers it earns "
+        f"One offer of {_offer(price)} is given to everybody: by cross-fitted answers it earns "
         f"more than the model's best offers, by a standard error at least (difference {more} a "
         f"person, of claims put right by answers{chance})."
         if instead
@@ -447,7 +446,7 @@ def at_random(numbers):
         f"Past offers {how} (test of chance p {_p(p)}), {so} answers to them tell without the "
         "model what offers earn a person. By answers alone the best ones earn "
         f"{_by_answers(numbers, 'best')} where models fitted without them expect "
-        f"{amount(claimed)}, one for all ({price:.4g}) {_by_answers(numbers, 'single')}, past ones "
+        f"{amount(claimed)}, one for all ({_offer(price)}) {_by_answers(numbers, 'single')}, past ones "
         f"{_by_answers(numbers, 'past')}.{'' if instead else _both_put_right(numbers, more)}"
     )
 
@@ -467,6 +466,16 @@ def _p(value):
     return "< .001" if value < 0.001 else f"= {value:.2g}".replace(" 0.", " .")
 
 
+class _Amounts(Column):
+    """A column of amounts, which may be small in the unit of the table."""
+
+    def style(self, numbers):
+        measure, sizes = super().style(numbers), numbers.rows("delivered", self.metric)["value"]
+        size = sizes.abs().median()
+        small = measure.digits is None and 0 < size < 1e-4
+        return measure._replace(digits=places_for([size], most=SMALLEST)) if small else measure
+
+
 def _column(metric, label="", show="mean", in_all=False):
     """A column of what was requested, by the part of its line; `in_all` over all people."""
 
@@ -474,7 +483,7 @@ def _column(metric, label="", show="mean", in_all=False):
         known = _drawn(numbers, metric, line.place["part"])
         return known.times(numbers.rows("delivered", metric)["rows"].max() if in_all else 1)
 
-    return Column(metric, label, value=value, show=show)
+    return _Amounts(metric, label, value=value, show=show)
 
 
 DRAWN = Sheet(
@@ -592,7 +601,10 @@ def within_limits(numbers):
 
 LEVELS = Sheet(
     "One offer for everybody, by its size",
-    lambda numbers: [Line("delivered", part, {"part": part}) for part in level_names(numbers)],
+    lambda numbers: [
+        Line("delivered", in_figures(float(part), 6), {"part": part})
+        for part in level_names(numbers)
+    ],
     (
         _column("uniform_accepted", "Would accept"),
         _column("uniform_revenue", "Revenue a person"),

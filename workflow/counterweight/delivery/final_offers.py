@@ -11,6 +11,7 @@ from counterweight.delivery.saved_offers import ROUGH, SavedOffers
 from counterweight.errors import CounterweightError, in_brackets, in_figures, listed
 from counterweight.evaluation.offer_value import (
     RANDOM_P,
+    against_direction,
     best_single,
     chance_of_draws,
     drawn_density,
@@ -157,6 +158,10 @@ def _fitted(job, frame, features, labels, at, answers, made, held):
     if comparison is not None and given["everybody"]:
         told = options.get("random"), np.sort(scaling[0].scaled(gaps), axis=1)
         drawn = drawn_offers(comparison, chosen, X, scaled, answers, scaling, *told)
+    against = None
+    if given["everybody"]:
+        random = drawn is not None and drawn.random
+        against = against_direction(X, scaled, answers, offers, random)
     stored = None
     everyone = (first["role"] == "train").all() and np.array_equal(first["row"], rows)
     if everyone and job.input.model:
@@ -173,6 +178,8 @@ def _fitted(job, frame, features, labels, at, answers, made, held):
     if comparison is not None and given["everybody"]:
         rivals = comparison.rivals(chosen["place"], given["candidates"], answers)
     facts["rests_on"] = _rests_on(chosen, losses, given["candidates"], drawn)
+    if against is not None:
+        facts["doubt"] = against.words(offer["direction"])
     if rivals:
         others = listed(dict.fromkeys(one["model"] for one in rivals))
         facts["rests_on"].append(
@@ -202,13 +209,19 @@ def _fitted(job, frame, features, labels, at, answers, made, held):
             f"Only {listed(in_figures(one, 6) for one in offer['grid'])} were made, and no answer tells of "
             "what lies between: offers are of these (offer.between: any lets others be)."
         )
+    if against is not None:
+        job.log.warning("%s", facts["doubt"])
     for sentence in facts["rests_on"]:
         job.log.info("%s", sentence)
+    records = [] if drawn is None else drawn.records()
+    if against is not None:
+        told = {"metric": "offers_against", "rows": len(X)}
+        records += [told | {"part": p, "value": v} for p, v in against._asdict().items()]
     # No answer is near offers between few that were made.
     if drawn is None or not drawn.random or (len(gaps) and not offer["only_made"]):
-        return saved, losses, [] if drawn is None else drawn.records(), None
+        return saved, losses, records, None
     within = partial(drawn_within, comparison, chosen, X, scaled, answers, scaling[0])
-    return saved, losses, drawn.records(), within
+    return saved, losses, records, within
 
 
 class Drawn(NamedTuple):

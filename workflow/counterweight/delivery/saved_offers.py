@@ -309,6 +309,7 @@ class SavedOffers(SavedModel):
         if self.facts["offer"].get("only_made"):
             told = {"offers": f"{column} of {listed(self.facts['offer']['grid'])}, as was made"}
         told |= {} if self.single is None else {"one offer to everybody": self.single}
+        told |= {"doubt": doubt} if (doubt := self.facts.get("doubt")) else {}
         over = self.facts.get("no_gain")
         told |= {"no gain is shown over": listed(over)} if over else {}
         share = self.facts.get("untried")

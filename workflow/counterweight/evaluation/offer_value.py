@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 from scipy.special import fdtrc
 from scipy.stats import rankdata
 
-from counterweight.errors import CounterweightError
+from counterweight.errors import CounterweightError, in_figures
 from counterweight.labeling.offered import MOST_LEVELS, holes
 from counterweight.models.choice.offer_model import acceptance
 from counterweight.numerics.checks import checked_labels
@@ -40,6 +40,9 @@ TREES, LEAVES = 50, (20, 60, 200)
 #: Share of the rows that the features of a test of chance may be at most, and p from which on
 #: offers pass for drawn at random.
 TESTED, RANDOM_P = 1 / 3, 0.05
+#: Standard errors by which acceptance must go against the direction of offers to be told, and
+#: answers, less the features, below which nothing is.
+AGAINST, FEWEST = 4.0, 20
 #: Offers among which one for all is chosen, evenly over what was made, where they are many.
 CHOICES = 65
 #: Rows that a tree is grown on, at most: then the time is linear in the rows.
@@ -134,8 +137,26 @@ def chance_of_draws(X, t):
     but for chance. It is twice the smaller p, 1 at most. What goes by products of features alone,
     and moves neither mean nor spread by one of them, is not seen.
     """
-    X, t = np.asarray(X, dtype=float), np.asarray(t, dtype=float)
-    missing, n = np.isnan(X), len(t)
+    t, basis = np.asarray(t, dtype=float), _spanned(X)
+    n, count = basis.shape
+    if not count or n < 10:
+        return 1.0
+    ranks = rankdata(t) / n
+    found = []
+    for told in (ranks, np.abs(ranks - ranks.mean())):
+        told = told - told.mean()
+        explained = float(np.square(basis.T @ told).sum())
+        rest = max(float(told @ told) - explained, 1e-300)
+        freedom = n - 1 - count
+        found.append(float(fdtrc(count, freedom, explained / count / (rest / freedom))))
+    return min(1.0, 2 * min(found))
+
+
+def _spanned(X):
+    """An orthonormal basis (n, q) of features (n, d), of the squares of those that are no 0 and 1,
+    and of where they are missing; q is up to `TESTED` of the rows."""
+    X = np.asarray(X, dtype=float)
+    missing, n = np.isnan(X), len(X)
     known = np.maximum((~missing).sum(axis=0), 1)
     filled = np.where(missing, np.where(missing, 0.0, X).sum(axis=0) / known, X)
     squares = [column**2 for column in filled.T if len(np.unique(column)) > 2]
@@ -143,19 +164,64 @@ def chance_of_draws(X, t):
     rows = rows - rows.mean(axis=0)
     size = rows.std(axis=0)
     rows = rows[:, size > 1e-9 * np.maximum(np.abs(rows).max(axis=0), 1e-300)]
-    if not rows.shape[1] or n < 10:
-        return 1.0
+    if not rows.shape[1]:
+        return rows
     basis, values, _ = np.linalg.svd(rows / rows.std(axis=0), full_matrices=False)
-    count = min(int((values > 1e-8 * values[0]).sum()), int(TESTED * n))
-    ranks = rankdata(t) / n
-    found = []
-    for told in (ranks, np.abs(ranks - ranks.mean())):
-        told = told - told.mean()
-        explained = float(np.square(basis[:, :count].T @ told).sum())
-        rest = max(float(told @ told) - explained, 1e-300)
-        freedom = n - 1 - count
-        found.append(float(fdtrc(count, freedom, explained / count / (rest / freedom))))
-    return min(1.0, 2 * min(found))
+    return basis[:, : min(int((values > 1e-8 * values[0]).sum()), int(TESTED * n))]
+
+
+class Against(NamedTuple):
+    """Answers that contradict the direction of offers.
+
+    ``above`` and ``others`` are shares of a yes to offers above the ``mean`` one and to the others,
+    in the user's units; ``random`` says that offers were drawn alike for everybody.
+    """
+
+    mean: float
+    above: float
+    others: float
+    random: bool
+
+    def words(self, direction):
+        """A sentence on it; `direction` is what the config says."""
+        other = {"down": "up", "up": "down"}[direction]
+        same = (
+            ""
+            if self.random
+            else (
+                "; so it is among people alike by the columns, unless something that none of them tells "
+                "made both offers and answers"
+            )
+        )
+        return (
+            f"Past answers contradict offer.direction: {direction}: of the offers above "
+            f"{in_figures(self.mean)}, the mean, {100 * self.above:.1f} % were accepted, of the "
+            f"others {100 * self.others:.1f} %{same}. Say direction: {other}, with the revenue of "
+            "an accepted offer, unless you know why: what follows rests on the direction."
+        )
+
+
+def against_direction(X, t, y, offers, random=False):
+    """`Against` of answers y (n,) to scaled offers t (n,); None where nothing contradicts clearly.
+
+    It does where acceptance falls along t by `AGAINST` standard errors (of a linear regression, by
+    squared residuals), by itself and with the features X (n, d) and their squares held fixed.
+    """
+    t, y = np.asarray(t, dtype=float), np.asarray(y, dtype=float)
+    basis = _spanned(X)
+    for held in (basis[:, :0], basis):
+        t_left, y_left = (one - one.mean() - held @ (held.T @ one) for one in (t, y))
+        spread, room = float(t_left @ t_left), len(t) - held.shape[1] - 2
+        if room < FEWEST or spread <= 1e-9 * max(float(t @ t), 1e-300):
+            return None
+        slope = float(t_left @ y_left) / spread
+        error = np.sqrt(np.square(t_left * (y_left - slope * t_left)).sum() * len(t) / room)
+        if not slope * spread < -AGAINST * error:
+            return None
+    offers = np.asarray(offers, dtype=float)
+    above = offers > offers.mean()
+    shares = float(y[above].mean()), float(y[~above].mean())
+    return Against(float(offers.mean()), *shares, bool(random))
 
 
 def single_choices(t, grid=None):

@@ -22,6 +22,7 @@ from counterweight.reporting.pages.own_offers import (
     DRAWN,
     LEVELS,
     LIMITS,
+    against,
     at_an_end,
     at_random,
     claimed,
@@ -194,7 +195,7 @@ def answer(numbers):
     rivals = [other for other in others if other.source != line.source]
     warning, compared = instead(numbers, line, rivals) or prediction(numbers, line, rivals)
     earned, cards, points = earnings(numbers, line, rivals)
-    warnings = turned(numbers, [line, *others]), warning
+    warnings = against(numbers) or turned(numbers, [line, *others]), warning
     first, *random = [*at_random(numbers)] or [None]
     texts = (*warnings, first, *earned[:1], *random, *earned[1:], compared)
     paid, totals = in_total(numbers)
@@ -213,7 +214,7 @@ def answer(numbers):
         known, step = found
         kept = ("With past offers", "Revenue a person, within the limits")
         totals = (*known, *(one for one in totals if one.label.startswith(kept)))
-        todo = (step, *todo[1:])
+        todo = todo if against(numbers) else (step, *todo[1:])
     said = [text for text in (*texts, *bought, *within_limits(numbers)) if text]
     if warning and said[0] == warning:
         points = predicted(numbers, line, others)

@@ -8,7 +8,7 @@ import math
 
 from counterweight.delivery.bought_file import LEAST
 from counterweight.errors import in_figures
-from counterweight.evaluation.offer_value import RANDOM_P, gain_shown
+from counterweight.evaluation.offer_value import RANDOM_P, Against, gain_shown
 from counterweight.reporting.blocks import Card
 from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.sheets import Column, Line, Sheet
@@ -357,8 +357,21 @@ def level_names(numbers):
     return sorted(numbers.places("part", "delivered", "uniform_revenue", ""), key=float)
 
 
+def against(numbers):
+    """A sentence where past answers contradict the direction of offers; "" elsewhere."""
+    known = [requested(numbers, "offers_against", name) for name in Against._fields]
+    return "" if None in known else Against(*known).words(numbers.plan["offer"]["direction"])
+
+
 def next_steps(numbers):
     """What somebody who has these offers does next."""
+    if against(numbers):
+        yield (
+            "Correct offer.direction and what an accepted offer earns (offer.revenue), and run "
+            "again. If they are right, ask by what past offers were made: their answers then do "
+            "not tell what others would bring."
+        )
+        return
     new = "new_offers.csv" if numbers.plan.get("new_rows") else "the saved model"
     unshown = no_gain(numbers)
     if limited := _limited(numbers):

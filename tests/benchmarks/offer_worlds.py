@@ -25,6 +25,13 @@ and deviation of what is used over what is expected.
 How far what the offers of one method are told to bring is off, by how much prices went by the
 columns (`BY`): true revenue of a new person, the best possible one, the claim and what is told over
 the truth, how often its interval holds the truth, and the chance that capacities are kept.
+
+    python tests/benchmarks/offer_worlds.py --more offer_additive [--by strongly] ...
+
+The same of what best offers bring the people of the table, and of what they bring them more than
+past ones and than one offer for all: the true value, what is told less it, the mean size of that,
+how often the interval holds it, its width, and how often less than nothing is told, or a gain is
+said to be shown where there is none. `--by few`: of four prices one is nearly everybody's.
 """
 
 import argparse
@@ -39,7 +46,7 @@ import numpy as np
 import pandas as pd
 from counterweight.datasets.kakadu import Kakadu
 from counterweight.datasets.natural_park import NaturalPark
-from counterweight.delivery.final_offers import drawn_offers, drawn_within
+from counterweight.delivery.final_offers import _gains, _levels, drawn_offers, drawn_within
 from counterweight.delivery.saved_models import learned_encoder
 from counterweight.delivery.saved_offers import SavedOffers
 from counterweight.evaluation.offer_value import chance_of_draws
@@ -55,7 +62,9 @@ LOW, HIGH = 5.0, 45.0
 NEW, CONFIDENCE = 5000, 0.95
 WORLDS = ("smooth", "categories", "many", "segments", "levels", "noise", "boxes")
 #: Correlation of the normal score of a price with what the columns say, where they make prices.
-BY = {"random": 0.0, "weakly": 0.45, "strongly": 0.9}
+BY = {"random": 0.0, "weakly": 0.45, "strongly": 0.9, "few": 0.0}
+#: Prices and their shares where few were asked.
+FEW = [15.0, 20.0, 25.0, 30.0], [0.02, 0.02, 0.94, 0.02]
 
 
 def _people(rows, rng):
@@ -140,6 +149,11 @@ def a_seller(rng, by):
         return (LOW + (HIGH - LOW) * share).round(2)
 
     return of
+
+
+def few_prices(frame, worth, rng):
+    """Prices by `FEW`."""
+    return rng.choice(FEW[0], len(frame), p=FEW[1])
 
 
 def drawn(name, rows, rng, world, seller=None):
@@ -257,7 +271,7 @@ def judged(name, rows, seed, among=None):
     return found | {"chosen": chosen} | {f"loss {k}": v for k, v in losses.items()}
 
 
-def fitted_alone(frame, price, bought, rng, one):
+def fitted_alone(frame, price, bought, rng, one, grid=None):
     """The saved offers of a candidate that is compared with none."""
     encoder, X, categories, _ = encoded(frame)
     offer = {"column": "price", "low": price.min(), "high": price.max(), "direction": "down"}
@@ -268,7 +282,7 @@ def fitted_alone(frame, price, bought, rng, one):
         encoder,
         method={name: one[name] for name in ("model", "options")},
         setting=one["setting"],
-        offer=offer | {"revenue": None, "grid": None},
+        offer=offer | {"revenue": None, "grid": grid},
         rng=rng,
         categories=categories,
     )
@@ -389,6 +403,44 @@ def within(name, count, rows, one, by):
     print(found.mean().assign(deviation=found["told"].std()).round(3).to_string(), flush=True)
 
 
+def more_of(name, rows, seed, one, by):
+    """What best offers bring the people of their table, and more than others: a dict each."""
+    rng, _, ours, other = np.random.default_rng([seed, WORLDS.index(name), 5]).spawn(4)
+    world = a_world(name, rng)
+    seller = few_prices if by == "few" else None if by == "random" else a_seller(other, by)
+    frame, price, bought, worth, slope = drawn(name, rows, rng, world, seller)
+    saved = fitted_alone(frame, price, bought, ours, one, FEW[0] if by == "few" else None)
+    X = saved.encoded(frame)
+    saved.facts["optimism"], offers = saved.optimism(X), saved.priced(X)
+
+    def earned(asked):
+        return float((expit(slope * (worth - asked)) * asked).mean())
+
+    levels, whole = _levels(saved, X, price), saved.expected_of(X, offers)
+    rates = {one["part"]: one["value"] for one in levels if one["metric"] == "uniform_revenue"}
+    best, single = earned(offers["best_offer"]), earned(float(max(rates, key=rates.get)))
+    truths = {"past": best - earned(price), "single": best - single}
+    found = _gains(saved, X, offers, levels, price)
+    told = {name: [one["value"] for one in found if one["part"] == name] for name in truths}
+    truths, told = {"value": best} | truths, {"value": list(whole[:3])} | told
+    made = []
+    for what, truth in truths.items():
+        value, low, high = told.get(what) or [np.nan] * 3
+        own = {"what": what, "truth": truth, "off": value - truth, "size": abs(value - truth)}
+        own |= {"held": low <= truth <= high, "width": high - low, "negative": value < 0}
+        made.append(own | {"wrong": low > 0 >= truth})
+    return made
+
+
+def more(name, count, rows, one, by):
+    """Means over worlds of one name."""
+    seeds = range(500, 500 + count)
+    table = pd.DataFrame([made for at in seeds for made in more_of(name, rows, at, one, by)])
+    print(f"\n{name}, prices {by} by columns: {count} worlds of {rows} people, {name_of(one)}")
+    means = table.dropna().set_index("what").astype(float).groupby("what").mean()
+    print(means.round(3).to_string(), flush=True)
+
+
 def tables(folder):
     """Cross-validated log loss by method on the two surveys, as tables of one's own."""
     for kind in (Kakadu, NaturalPark):
@@ -432,17 +484,20 @@ def main():
     parser.add_argument("--capacity", default="", help="method whose capacities are judged")
     parser.add_argument("--told", default="", help="method whose expected revenue is judged")
     parser.add_argument("--within", default="", help="method whose totals in limits are judged")
+    parser.add_argument("--more", default="", help="method whose gains are judged")
     parser.add_argument("--by", default="strongly", choices=BY, help="how prices went by columns")
     asked = parser.parse_args()
     logging.disable(logging.WARNING)
     among = [one for one in candidates() if asked.only in name_of(one)]
     if asked.tables:
         return tables(asked.tables)
-    if alone := asked.capacity or asked.told or asked.within:
+    if alone := asked.capacity or asked.told or asked.within or asked.more:
         (one,) = [one for one in candidates() if name_of(one) == alone]
     for name in asked.names:
         if asked.told:
             told(name, asked.worlds, asked.rows, one, asked.by)
+        elif asked.more:
+            more(name, asked.worlds, asked.rows, one, asked.by)
         elif asked.within:
             within(name, asked.worlds, asked.rows, one, asked.by)
         elif asked.capacity:

@@ -126,7 +126,7 @@ _INTERNAL = (
     "decided fitted fitted_on leaf raw precision bootstrap_totals told bootstrap_claims "
     "n_parameters memberships boxes unlike infeasibility_ drift unidentified digest released "
     "priced accepted along choices threshold_moves steps fit_sweep path left_out_losses "
-    "certificate_ expected_of optimism total_ends between regrown rough BATCH KIND shown known "
+    "certificate_ expected_of optimism by_choosing total_ends between regrown rough BATCH KIND shown known "
     "pooled_reasons "
 )
 INTERNAL = frozenset(_INTERNAL.split())

@@ -275,11 +275,16 @@ def test_neither_names_nor_the_order_of_rows_and_columns_decide_who_gets_which_o
         pd.testing.assert_frame_equal(ours, theirs.loc[ours.index], check_exact=True)
 
 
-def test_what_best_offers_bring_more_by_the_model_is_of_the_same_people_and_draws():
-    saved, frame = saved_of("offer_logistic", ""), survey(150, seed=5)
+@pytest.mark.parametrize(("model", "off"), [("offer_logistic", 0.25), ("offer_additive", 0.0)])
+@pytest.mark.parametrize("added", [0.1, 1000.0, -0.1])
+def test_what_best_offers_bring_more_by_the_model_is_of_the_same_people_and_draws(
+    model, off, added, monkeypatch
+):
+    saved, frame = saved_of(model, ""), survey(150, seed=5)
     X = saved.encoded(frame)
     priced, past = saved.priced(X), np.where(np.arange(150) < 100, 12.0, np.nan)
-    saved.facts["optimism"] = 0.25
+    saved.facts["optimism"] = off
+    monkeypatch.setattr(saved, "by_choosing", lambda X: added)
     levels = [{"metric": "uniform_revenue", "part": "9", "value": 1.0}]
     levels += [{"metric": "uniform_revenue", "part": "14", "value": 2.0}]
     told = _gains(saved, X, priced, levels, past)
@@ -293,14 +298,42 @@ def test_what_best_offers_bring_more_by_the_model_is_of_the_same_people_and_draw
             p.append(saved._pricer.accept_drawn(about, t, draws) @ saved.scale.revenue(offers))
         worth = saved.accepted(X[rows], np.full(len(rows), other)) * saved.scale.revenue(other)
         value, many = told["expected_over", part]
-        assert many == len(rows) and value == pytest.approx(mean - 0.25 - worth.mean())
+        claim, most = mean - worth.mean(), off
+        if part == "single":  # no more is taken off than choosing is claimed to bring
+            most = np.clip(added, 0, claim)
+        taken = most if off else most / 2
+        assert many == len(rows) and value == pytest.approx(claim - taken)
         gaps = (p[0] - p[1]) / len(rows)
-        ends = value - gaps.mean() + np.quantile(gaps, [0.025, 0.975])
+        reach = np.array([most, 0.0 if part == "single" else most])
+        ends = claim - reach - gaps.mean() + np.quantile(gaps, [0.025, 0.975])
         found = [told[f"expected_over_{end}", part][0] for end in ("low", "high")]
         assert found == pytest.approx(ends) and found[0] < value < found[1]
     # Offers that are alike for everybody are one for all themselves.
     alike = priced | {"best_offer": np.full(150, 14.0)}
     assert {one["part"] for one in _gains(saved, X, alike, levels, past)} == {"past"}
+
+
+@pytest.mark.parametrize("direction", ["up", "down"])
+def test_a_direction_that_answers_contradict_is_told_by_log_model_and_measurements(
+    tmp_path, direction
+):
+    frame = survey(300)
+    entry = {"id": "customer", "offer": {"column": "price", "direction": direction}}
+    study = {"models": [{"model": "offer_logistic"}]}
+    own = Own(tmp_path, frame, entry | {"answer": "bought", "study": study})
+    own.run("label")
+    own.run("train", "offer_logistic")
+    made = own.run("deliver")
+    saved, known = load(made["model"]), pd.read_parquet(made["metrics"])
+    known = known[known["metric"] == "offers_against"].set_index("part")["value"]
+    if direction == "down":
+        assert "doubt" not in saved.shown() and known.empty
+        return
+    price, yes = frame["price"].to_numpy(), (frame["bought"] == "yes").to_numpy()
+    above = price > price.mean()
+    told = {"mean": price.mean(), "above": yes[above].mean(), "others": yes[~above].mean()}
+    assert known[[*told]].to_dict() == pytest.approx(told)
+    assert saved.shown()["doubt"].startswith("Past answers contradict offer.direction: up: of the")
 
 
 def test_a_table_gets_offers_with_what_they_earn(tmp_path):

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.offer_value import (
+    Against,
     OfferDensity,
+    against_direction,
     best_single,
     chance_of_draws,
     drawn_density,
@@ -304,3 +306,39 @@ def test_each_level_lies_in_a_bin_of_its_own_and_the_outer_ones_in_the_middle(le
     assert edges[0] + edges[1] == pytest.approx(2 * levels[0])
     assert edges[-1] + edges[-2] == pytest.approx(2 * levels[-1])
     assert density.bins(t).tolist() == np.repeat(np.arange(len(levels)), 40).tolist()
+
+
+@pytest.mark.parametrize("few", [False, True])
+def test_answers_that_go_against_the_direction_are_told_whatever_else_moves_them(few):
+    """`few`: one of 50 gets another offer than all others."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(2000, 3))
+    X[rng.random(X.shape) < 0.1] = np.nan
+    t = (rng.random(2000) < 0.02) * 1.0 if few else rng.random(2000)
+    sure = np.nan_to_num(X[:, 0])
+    wrong = rng.random(2000) < expit(2 * sure + 3 - 6 * t)
+    found = against_direction(X, t, wrong, 40 - 10 * t, random=True)
+    above = 40 - 10 * t > (40 - 10 * t).mean()
+    assert found == Against((40 - 10 * t).mean(), wrong[above].mean(), wrong[~above].mean(), True)
+    assert found.above > found.others and f"{100 * found.above:.1f} % were" in found.words("down")
+    for said, other in (("down", "up"), ("up", "down")):
+        words = found.words(said)
+        assert f"offer.direction: {said}:" in words and f"Say direction: {other}," in words
+        assert "alike by the columns" not in words
+        assert "alike by the columns" in found._replace(random=False).words(said)
+    assert against_direction(X, t, rng.random(2000) < expit(2 * sure - 3 + 6 * t), t) is None
+    assert against_direction(X[:15], t[:15], wrong[:15], t[:15]) is None
+
+
+def test_no_direction_is_doubted_by_chance_or_where_columns_explain_it():
+    rng = np.random.default_rng(4)
+    for _ in range(40):
+        X, t = rng.normal(size=(300, 4)), rng.random(300)
+        assert against_direction(X, t, rng.random(300) < 0.5, t) is None
+    assert against_direction(X, np.full(300, 0.5), rng.random(300) < 0.5, t) is None
+    # Who is sure to buy was asked for more: acceptance rises with the price, among equals not.
+    sure = rng.normal(size=3000)
+    t = expit(-3 * sure + rng.normal(size=3000))
+    y = rng.random(3000) < expit(4 * sure + 2 * t)
+    assert against_direction(np.empty((3000, 0)), t, y, 1 - t) is not None
+    assert against_direction(sure[:, None], t, y, 1 - t) is None

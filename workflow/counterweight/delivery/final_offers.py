@@ -206,8 +206,8 @@ def _fitted(job, frame, features, labels, at, answers, made, held):
         facts["rests_on"].append(ROUGH)
     if offer.get("only_made"):
         facts["rests_on"].append(
-            f"Only {listed(in_figures(one, 6) for one in offer['grid'])} were made, and no answer tells of "
-            "what lies between: offers are of these (offer.between: any lets others be)."
+            f"Only {listed(in_figures(one, 6) for one in offer['grid'])} were made, and no answer "
+            "tells of what lies between: offers are of these (offer.between: any lets others be)."
         )
     if against is not None:
         job.log.warning("%s", facts["doubt"])
@@ -526,7 +526,7 @@ def _expected(saved, X, priced):
 def _gains(saved, X, priced, levels, past):
     """Records of what the best offers bring a person more, by the model, each draw of the same
     people: than the best of one for all, and than `past` ones (n,), NaN where none were made."""
-    off, best = saved.facts["optimism"], priced["best_offer"]
+    best = priced["best_offer"]
     rates = {one["part"]: one["value"] for one in levels if one["metric"] == "uniform_revenue"}
     others = {"past": past}
     if np.ptp(best) > 0:
@@ -536,9 +536,17 @@ def _gains(saved, X, priced, levels, past):
         rows = np.flatnonzero(np.isfinite(other))
         people, own, beside = X[rows], best[rows], other[rows]
         worth = saved.accepted(people, beside) * saved.scale.revenue(beside)
-        value = float(np.mean(priced["best_revenue"][rows] - worth)) - off
+        claim = float(np.mean(priced["best_revenue"][rows] - worth))
+        off = most = saved.facts["optimism"]
+        if part == "single":
+            # All that choosing adds, or half where a prior has held curves back: within are both.
+            most = max(min(saved.by_choosing(X), claim), 0.0)
+            off = most if off else most / 2
+        value = claim - off
         told = people, own, saved.scale.revenue(own), len(rows) * value
         ends = [one / len(rows) for one in saved.total_ends(*told, beside=beside)]
+        if part == "single":
+            ends = ends[0] - (most - off), ends[1] + off
         for end, one in zip(("", "_low", "_high"), (value, *ends), strict=True):
             if np.isfinite(one):
                 made = {"metric": f"expected_over{end}", "part": part, "rows": len(rows)}

@@ -252,12 +252,15 @@ class SavedOffers(SavedModel):
         return Expected(value, float(low) / count, float(high) / count, off)
 
     def optimism(self, X):
+        """What is taken off the claim, a person: `by_choosing`, where answers chose no prior."""
+        return 0.0 if self._pricer.posterior else self.by_choosing(X)
+
+    def by_choosing(self, X):
         """By how much a person's best offer is claimed to earn too much, on average.
 
         The largest value of an estimated curve is above the truth by chance. As in the bootstrap
         (Efron 1983, the optimism of an error rate) draws are to the fit as the fit is to the truth:
-        what each draw finds best earns so much more by the draw than by the fit, on average. 0
-        without draws, where nothing tells it, and where one offer for all is given away.
+        what each draw finds best earns so much more by the draw than by the fit. 0 without draws.
         """
         own, draws = self._pricer, self.part("draw")
         if not self.has_draws or self.single is not None:
@@ -303,17 +306,16 @@ class SavedOffers(SavedModel):
 
     def shown(self) -> dict:
         column, scale = self.facts["offer"]["column"], self.scale
-        told = {
-            "offers": f"{column} from {in_figures(scale.low, 6)} to {in_figures(scale.high, 6)}"
-        }
+        low, high = (in_figures(one, 6) for one in (scale.low, scale.high))
+        told = {"offers": f"{column} from {low} to {high}"}
         if self.facts["offer"].get("only_made"):
             told = {"offers": f"{column} of {listed(self.facts['offer']['grid'])}, as was made"}
         told |= {} if self.single is None else {"one offer to everybody": self.single}
         told |= {"doubt": doubt} if (doubt := self.facts.get("doubt")) else {}
         over = self.facts.get("no_gain")
         told |= {"no gain is shown over": listed(over)} if over else {}
-        share = self.facts.get("untried")
-        return told | ({"nothing like it was tried of": f"{100 * share:.3g} %"} if share else {})
+        share = f"{100 * self.facts.get('untried', 0.0):.3g} %"
+        return told | ({"nothing like it was tried of": share} if "untried" in self.facts else {})
 
     def acceptance(self, frame: pd.DataFrame, offers: ArrayLike) -> pd.DataFrame:
         """Chance (n,) that each person accepts an offer, or one each (n,), in the user's units.
@@ -533,10 +535,7 @@ class SavedOffers(SavedModel):
 
         pooled = np.full(len(X), "", object)
         low = high = np.full(len(X), np.nan)
-        if self.single is not None:
-            offers = np.full(len(X), self.single)
-        else:
-            offers = rounded(own.best(*asked))
+        offers = rounded(own.best(*asked)) if self.single is None else np.full(len(X), self.single)
         if self.has_draws and self.single is None:
             ends = own.ends(*asked, self.part("draw"), lambda best: quantiles(best, SHARES))
             others = [one.best(one.about(X), *asked[1:]) for one in self._rivals]

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import fdtrc
+from scipy.special import expit, fdtrc
 from scipy.stats import rankdata
 
 from counterweight.errors import CounterweightError, in_figures
@@ -28,6 +28,7 @@ from counterweight.labeling.offered import MOST_LEVELS, holes
 from counterweight.models.choice.offer_model import acceptance
 from counterweight.numerics.checks import checked_labels
 from counterweight.numerics.estimate import Estimate, ratio_mean
+from counterweight.numerics.linear import fit_logistic
 
 log = logging.getLogger("counterweight")
 
@@ -43,6 +44,8 @@ TESTED, RANDOM_P = 1 / 3, 0.05
 #: Standard errors by which acceptance must go against the direction of offers to be told, and
 #: answers, less the features, below which nothing is.
 AGAINST, FEWEST = 4.0, 20
+#: Penalty of the features that are held fixed there.
+HELD = 1e-4
 #: Offers among which one for all is chosen, evenly over what was made, where they are many.
 CHOICES = 65
 #: Rows that a tree is grown on, at most: then the time is linear in the rows.
@@ -189,8 +192,8 @@ class Against(NamedTuple):
             ""
             if self.random
             else (
-                "; so it is among people alike by the columns, unless something that none of them tells "
-                "made both offers and answers"
+                "; so it is among people alike by the columns, unless something that none of them "
+                "tells made both offers and answers"
             )
         )
         return (
@@ -204,19 +207,23 @@ class Against(NamedTuple):
 def against_direction(X, t, y, offers, random=False):
     """`Against` of answers y (n,) to scaled offers t (n,); None where nothing contradicts clearly.
 
-    It does where acceptance falls along t by `AGAINST` standard errors (of a linear regression, by
-    squared residuals), by itself and with the features X (n, d) and their squares held fixed.
+    It does where acceptance falls along t by `AGAINST` standard errors, by itself and with the
+    features X (n, d) and their squares held fixed: the score of t in a logistic regression.
     """
     t, y = np.asarray(t, dtype=float), np.asarray(y, dtype=float)
-    basis = _spanned(X)
+    basis = np.sqrt(len(t)) * _spanned(X)
     for held in (basis[:, :0], basis):
-        t_left, y_left = (one - one.mean() - held @ (held.T @ one) for one in (t, y))
-        spread, room = float(t_left @ t_left), len(t) - held.shape[1] - 2
-        if room < FEWEST or spread <= 1e-9 * max(float(t @ t), 1e-300):
+        room, chance = len(t) - held.shape[1] - 2, np.full(len(t), y.mean())
+        if room < FEWEST or np.ptp(y) == 0 or np.ptp(t) == 0:
             return None
-        slope = float(t_left @ y_left) / spread
-        error = np.sqrt(np.square(t_left * (y_left - slope * t_left)).sum() * len(t) / room)
-        if not slope * spread < -AGAINST * error:
+        if held.shape[1]:
+            coef, constant, *_ = fit_logistic(held, y, l2=HELD)
+            chance = expit(held @ coef + constant)
+        root = np.sqrt(chance * (1 - chance))
+        rows = root[:, None] * np.column_stack([held, np.ones(len(t))])
+        left = t - np.column_stack([held, np.ones(len(t))]) @ np.linalg.lstsq(rows, root * t)[0]
+        score = left * (y - chance)
+        if not score.sum() < -AGAINST * np.sqrt(np.square(score).sum() * len(t) / room):
             return None
     offers = np.asarray(offers, dtype=float)
     above = offers > offers.mean()

@@ -586,8 +586,7 @@ def _offers(table):
     ends = "[{}, {}]".format(*map(total, told)) if (told := table.attrs.get("ends")) else ""
     if "allotted_offer" in table:
         return f"New people: {allotted_in_words(table, ends, table['allotted_revenue'].sum())}"
-    best, revenue = table["best_offer"], table["best_revenue"]
-    earned = revenue.mean()
+    best, earned = table["best_offer"], table["best_revenue"].mean()
     low, half, high = np.nanquantile(best.to_numpy(float), [0.25, 0.5, 0.75])
     places = places_for([half], 2 if abs(half) < 10_000 else 0, most=SMALLEST)
     which = (
@@ -599,7 +598,7 @@ def _offers(table):
     return (
         f"{number(len(table), 0)} new people: {which}; it is expected to bring "
         f"{number(earned, places_for([earned], most=SMALLEST))} a person, "
-        f"{total(revenue.sum())}{ends and ' '}{ends} in all, by the model's own claim"
+        f"{total(table['best_revenue'].sum())}{ends and ' '}{ends} in all, by the model's own claim"
     )
 
 

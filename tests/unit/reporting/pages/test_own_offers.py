@@ -369,6 +369,19 @@ def test_rare_levels_that_carry_offers_are_told_from_a_hundredth_of_the_people()
     assert text.startswith("Of 2.3 % of the people the offer goes by a value of job")
 
 
+@pytest.mark.parametrize("direction", ["down", "up"])
+def test_answers_against_the_direction_come_before_all_and_change_what_to_do(direction):
+    told = dict(zip(page.Against._fields, (5.086, 0.803, 0.355, 0.0), strict=True))
+    known = numbers(*(("offers_against", value, part) for part, value in told.items()))
+    known.plan["offer"] = {"direction": direction}
+    said = page.against(known)
+    assert said == page.Against(**told).words(direction) and f": {direction}:" in said
+    assert "offers above 5.086, the mean, 80.3 % were accepted, of the others 35.5 %" in said
+    (step,) = page.next_steps(known)
+    assert step.startswith("Correct offer.direction")
+    assert page.against(numbers(("expected_revenue", 1.0, ""))) == ""
+
+
 def with_records(known, source, records):
     more = metrics_table("mine", source, records).to_pandas()
     table = pd.concat([known.metrics, more], ignore_index=True)

@@ -89,7 +89,7 @@ class Segments:
     nothing of features, are none, and `Kinds` tell who is like whom.
     """
 
-    has_draws, shrunken = True, False
+    has_draws, shrunken, posterior = True, False, False
 
     def __init__(self, model, setting):
         self.model, self.setting = model, setting
@@ -226,7 +226,7 @@ class Segments:
 class Curves:
     """Any model of p(accept | x, offer), people in `Kinds`: best offers by a search, no draws."""
 
-    has_draws, shrunken, kinds = False, False, None
+    has_draws, shrunken, posterior, kinds = False, False, False, None
 
     def __init__(self, model):
         self.model = model
@@ -343,7 +343,13 @@ class Lines(Curves):
     def __init__(self, model):
         super().__init__(model)
         one = model.models_[0]
+        self.ridge = self.model.precision() if hasattr(self.model, "precision") else None
         self.coef, self.intercept = np.asarray(one["coef"], float), float(one["intercept"])
+
+    @property
+    def posterior(self):
+        """Whether draws are of a posterior."""
+        return self.ridge is not None
 
     def _line(self, about, coef, intercept):
         """Log-odds (n, ...) at the offer 0, and slopes in the offer."""
@@ -376,9 +382,8 @@ class Lines(Curves):
         A draw with one kind of answer keeps the fitted model.
         """
         n, Z = len(X), self.model.design_.columns(X, t)
-        ridge = self.model.precision() if hasattr(self.model, "precision") else None
-        if ridge is not None:
-            return self._posterior(Z, ridge, rng)
+        if self.posterior:
+            return self._posterior(Z, self.ridge, rng)
         coef, intercept = np.tile(self.coef, (draws, 1)), np.full(draws, self.intercept)
         for number in range(draws):
             times = np.bincount(rng.integers(n, size=n), minlength=n)

@@ -200,7 +200,8 @@ def answer(numbers):
     texts = (*warnings, first, *earned[:1], *random, *earned[1:], compared)
     paid, totals = in_total(numbers)
     if paid:  # a table of one's own: what its file of offers is expected to bring leads
-        limits = (*claimed(numbers), *at_an_end(numbers), *pooled_levels(numbers))
+        ends = () if against(numbers) else at_an_end(numbers)
+        limits = (*claimed(numbers), *ends, *pooled_levels(numbers))
         unshown = no_gain(numbers)
         lead = f"{unshown[0]} {paid}" if unshown else paid
         texts = (*warnings, lead, first, *limits, *random)
@@ -572,8 +573,8 @@ def _wider(numbers):
         return ""
     where = "as declared" if low < least or high > largest else "which were made"
     return (
-        f" (of all from {in_figures(low, 6)} to {in_figures(high, 6)}, {where}; those delivered keep to what was made to "
-        "such people)"
+        f" (of all from {in_figures(low, 6)} to {in_figures(high, 6)}, {where}; those delivered "
+        "keep to what was made to such people)"
     )
 
 

@@ -459,8 +459,8 @@ def at_random(numbers):
         f"Past offers {how} (test of chance p {_p(p)}), {so} answers to them tell without the "
         "model what offers earn a person. By answers alone the best ones earn "
         f"{_by_answers(numbers, 'best')} where models fitted without them expect "
-        f"{amount(claimed)}, one for all ({_offer(price)}) {_by_answers(numbers, 'single')}, past ones "
-        f"{_by_answers(numbers, 'past')}.{'' if instead else _both_put_right(numbers, more)}"
+        f"{amount(claimed)}, one for all ({_offer(price)}) {_by_answers(numbers, 'single')}, past "
+        f"ones {_by_answers(numbers, 'past')}.{'' if instead else _both_put_right(numbers, more)}"
     )
 
 

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from counterweight.models.constraints import cuts
 from counterweight.models.constraints.cuts import (
     MOST_CUTS,
     WORTH,
@@ -111,6 +112,25 @@ def test_groups_with_more_thresholds_than_one_problem_holds_are_repaired():
     assert np.maximum(found.excess, 0).sum() == pytest.approx(least, abs=2e-3)
     kept = repaired(scores - 0.7, compile_rates("error(labeled)", texts[:3], data), groups)
     assert not len(kept.missed)
+
+
+@pytest.mark.parametrize("ends", [(), (0,), (0, 1)])
+def test_a_search_that_ends_with_nothing_leaves_what_pairs_of_groups_found(ends, monkeypatch):
+    rng = np.random.default_rng(3)
+    groups = rng.choice(3, 300, p=[0.45, 0.12, 0.43])
+    scores = rng.normal(size=300) - 0.7 * (groups == 1)
+    y = (scores + rng.normal(size=300) > 0.3).astype(int)
+    data = DataSets(None, y, None, {"a": groups == 0, "b": groups == 1})
+    texts = ["coverage(b) >= 0.9 * coverage(a)", "recall(labeled) >= 0.6"]
+    problem = compile_rates("error(labeled)", texts, data)
+    solved, asked = cuts._solved, itertools.count()
+    # As where HiGHS reaches its limit of nodes before it has any answer.
+    monkeypatch.setattr(
+        cuts, "_solved", lambda *told: None if next(asked) in ends else solved(*told)
+    )
+    found = repaired(scores, problem, groups)
+    assert (found.before > 0).any()
+    assert not len(found.missed)
 
 
 @pytest.mark.parametrize("seed", range(4))

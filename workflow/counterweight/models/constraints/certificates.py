@@ -450,6 +450,8 @@ class MarginFit:
             self._fit_with(part, rng, margins[1], units)
             feasible, values = getattr(self, "feasible_", True), None
             for room, judged in zip(rooms, made, strict=True):
+                if self.repairs_ and not judged.kept and judged is not made[-1]:
+                    continue  # nobody asks for these answers any more
                 if self.repairs_:
                     self._repair(part, self._tightened(part, room, plains))
                     feasible = feasible and not self.repair_["missed"]

@@ -9,8 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterweight.errors import CounterweightError
-
 
 def descending(scores):
     """Places of scores (n,) from high to low, equal ones in their order; as a stable sort has them.
@@ -272,6 +270,8 @@ MOST_CUTS = 300
 WORTH = 5e-4
 #: How many times the choice is repeated among thresholds near the chosen ones.
 ROUNDS = 3
+#: Nodes after which it ends: a limit of nodes is the same on every machine, one of time is not.
+NODES = 20_000
 #: What the solver of mixed problems calls rounding.
 SOLVER = 2e-6
 
@@ -399,7 +399,7 @@ def _least_of_many(groups, costs):
             for own, cut in zip(groups, best, strict=True)
         ]
         found = _chosen(groups, choices, costs.fixed)
-        if _key(groups, found, costs.fixed) >= _key(groups, best, costs.fixed):
+        if found is None or _key(groups, found, costs.fixed) >= _key(groups, best, costs.fixed):
             break
         best = found
     return best
@@ -411,7 +411,10 @@ def _key(groups, chosen, fixed):
 
 
 def _chosen(groups, choices, fixed):
-    """The choice of least cost that keeps all constraints, or that misses them least."""
+    """The choice of least cost that keeps all constraints, or misses them least; None: not found.
+
+    A search that ends at `NODES` with nothing in hand has not shown that there is nothing.
+    """
     pairs = list(zip(groups, choices, strict=True))
     values = np.concatenate([own.values[:, cuts] for own, cuts in pairs], axis=1)
     shift = np.concatenate([own.shift[cuts] for own, cuts in pairs])
@@ -439,17 +442,14 @@ def _chosen(groups, choices, fixed):
     missed = np.append(np.zeros(values.shape[1]), np.ones(m))
     first = _solved(missed, slack, room, which)
     if first is None:
-        raise CounterweightError(
-            "The thresholds of the groups were not found: set repair: everyone, or loosen the "
-            "constraints."
-        )
+        return None
     bound = np.append(room, first[len(cost) :].sum() * (1 + SOLVER) + SOLVER)
     second = _solved(np.append(cost, np.zeros(m)), np.vstack([slack, missed]), bound, which)
     return decoded(first if second is None else second)
 
 
 def _solved(cost, values, room, which):
-    """Variables of the mixed problem, or None where it has no solution."""
+    """Variables of the mixed problem, or None where there are none, or none within `NODES`."""
     from scipy.optimize import Bounds, LinearConstraint, milp
     from scipy.sparse import csr_array
 
@@ -461,8 +461,7 @@ def _solved(cost, values, room, which):
         integrality=picks,
         bounds=Bounds(0, np.where(picks, 1.0, np.inf)),
         constraints=[LinearConstraint(one, 1, 1), LinearConstraint(values, -np.inf, room)],
-        # A limit of nodes is the same on every machine, one of time is not.
-        options={"node_limit": 20_000, "mip_rel_gap": 1e-5},
+        options={"node_limit": NODES, "mip_rel_gap": 1e-5},
     )
     return found.x
 

@@ -281,6 +281,14 @@ def test_answers_go_by_group_and_tell_who_refused(study):
     group = np.where(np.arange(len(truth)) % 2, "odd", "even")
     by_group = answers.by_group(group)
     assert set(by_group) == {"odd", "even"}
+    for own in (answers, saved.with_labels(labels, frame)):
+        # A column of the frame is known by its index, whatever its order and its other rows.
+        whole = pd.Series(np.arange(len(frame)) % 3, frame.index)
+        blank = whole[frame["y"].isna()]
+        want = own.by_group(blank.to_numpy())
+        for turned in (blank, blank.sample(frac=1, random_state=1), whole[::-1]):
+            assert own.by_group(turned) == want
+        assert own.by_group(blank.reset_index(drop=True)) == want
     assert sum(one.rows for one in by_group.values()) == 80
     found = answers.refuted(group)
     assert np.isfinite(found.delta) and set(found.groups) == {"odd", "even"}
@@ -344,6 +352,9 @@ def test_mistakes_end_in_one_sentence(study):
         (lambda: plan.with_labels(labels.assign(order=range(40, 0, -1))), "was sorted or changed"),
         (lambda: plan.with_labels(labels.assign(plan="abcdefghijkl")), "40 rows of another plan"),
         (lambda: saved.with_labels(labels.drop(columns="chance"), frame), "no column 'chance'"),
+        (lambda: saved.with_labels(labels.assign(chance=1.0), frame), "for some 40 rows without"),
+        (lambda: saved.with_labels(labels.assign(chance=1e-5), frame), "some 4,000,000 rows"),
+        (lambda: saved.with_labels(labels.head(12), frame), "leave rows without an answer in"),
     ):
         with pytest.raises(CounterweightError, match=words):
             broken()

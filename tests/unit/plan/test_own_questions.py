@@ -276,6 +276,9 @@ def test_headers_are_found_in_any_file_and_only_looked_at(tmp_path):
         # What a question does nothing by is not set aside in silence.
         (PANEL | {"weight": "w"}, "balances groups: leave it out, and put the column under"),
         (BLANKS | {"user": "who"}, "user has no meaning in a table that asks what the outcome"),
+        (OFFERS | {"group": "who"}, "of who has several keep one, drawn at random."),
+        (PROMISES | {"user": "who"}, "Rows count as independent here"),
+        (PANEL | {"group": "who"}, "Rows count as independent here"),
         (LOG | {"time": "day"}, "time has no meaning in a table that asks what policies are worth"),
         (SCORED | {"columns": {"missing": {"p": 9}}}, "columns.missing has no meaning for predic"),
         (

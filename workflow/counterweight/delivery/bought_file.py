@@ -24,6 +24,8 @@ COLUMNS = ("order", "chance", "reason", "plan")
 LEAST = 10
 #: Times by which the odds of a class may be below those predicted, where blanks may be that class.
 SCARCE = 10
+#: Times by which rows may stand for more or fewer than there are, and standard errors of that.
+AMISS, AMISS_ERRORS = 2, 5
 #: Parts by which numbers of a plan may differ: what plans are told apart by has seven digits.
 ROUNDED = 1e-6
 #: What to do where the file is not there.
@@ -275,6 +277,26 @@ def _chances(path, ids, texts, name):
     return chance
 
 
+def asked_alone(size, at, chance, lack="without an outcome"):
+    """Who of rows (N,) was asked and by what chances (N,), where the places (K,) of a file say all.
+
+    Refused are chances that those who were asked cannot have had: one over them sums to about N.
+    """
+    error = np.sqrt(((1 - chance) / chance**2).sum())
+    total = (1 / chance).sum()
+    fits = size / AMISS <= total <= size * AMISS
+    if not fits and not abs(total - size) <= AMISS_ERRORS * error:
+        raise CounterweightError(
+            f"The {len(at)} rows that were asked stand, by their chances, for some {total:,.0f} "
+            f"rows {lack} (the sum of 1/chance), and there are {size:,}: give the chance by which each "
+            "was drawn among all of them, and leave rows without an answer in the file, blank. "
+            "Where buying stopped before the end of a plan, give the plan (collect), too."
+        )
+    drawn, chances = np.zeros(size, bool), np.ones(size)
+    drawn[at], chances[at] = True, chance
+    return drawn, chances
+
+
 def refuse_changed(has, ids, told, plan, at, fixed=False):
     """Refuse rows (K,) whose order or chance is not that of the plan (N,) that drew them.
 
@@ -372,6 +394,15 @@ def refuse_one_class(found, words):
             "share. Where a blank stands for the other class, write that class there; else leave the "
             "labels out until some of these rows have one."
         )
+
+
+def in_order(values, index):
+    """Values of rows in the order of an index, of a series that has all of it; others as given."""
+    if index is None or not isinstance(values, pd.Series):
+        return values
+    if not (values.index.is_unique and index.is_unique):
+        return values
+    return values.loc[index] if index.isin(values.index).all() else values
 
 
 class ShownAnswers(Shown):

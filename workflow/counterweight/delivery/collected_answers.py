@@ -8,6 +8,7 @@ import numpy as np
 
 from counterweight.delivery.bought_file import (
     Events,
+    asked_alone,
     column_names,
     read_bought,
     refuse_one_class,
@@ -273,9 +274,7 @@ def asked_of(file, rows, plan):
     if plan is not None:
         file.check_plan(plan)
         return outcome, *asked_so_far(plan, ~np.isnan(outcome))
-    drawn, chances = np.zeros(len(rows), bool), np.ones(len(rows))
-    drawn[places], chances[places] = True, file.chance
-    return outcome, drawn, chances, 0
+    return outcome, *asked_alone(len(rows), places, file.chance), 0
 
 
 def half_width(which, value, binary, **place):

@@ -20,6 +20,7 @@ from counterweight.delivery.bought_file import (
     ShownAnswers,
     ShownPlan,
     as_codes,
+    asked_alone,
     places_in,
     read_bought,
     refuse_other,
@@ -339,8 +340,7 @@ class Untold:
         if plan is not None:
             drawn, chances, waiting = asked_so_far(plan, np.isfinite(Z[:, 0]))
         else:
-            drawn, chances, waiting = np.zeros(size, bool), np.ones(size), 0
-            drawn[at], chances[at] = True, chance
+            (drawn, chances), waiting = asked_alone(size, at, chance, "without a group"), 0
         told = Z, drawn, chances, waiting, self.level
         return GroupAnswers(self.saved, self.people, *told)
 

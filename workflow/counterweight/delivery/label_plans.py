@@ -21,10 +21,12 @@ from counterweight.delivery.bought_file import (
     ShownAnswers,
     ShownPlan,
     as_columns,
+    asked_alone,
     column_names,
     costs_of,
     filled_in,
     in_letters,
+    in_order,
     refuse_one_class,
     refuse_other,
     refuse_undrawn,
@@ -561,7 +563,8 @@ class LabelPlan(ShownPlan):
         if not self._own_coins:
             drawn, chances, waiting = asked_so_far(self.people, np.isfinite(y))
         told = self.people["estimate"].to_numpy(), y, drawn, chances, waiting
-        return LabelAnswers(self._saved, *told, self._rows.level if level is None else level)
+        level = self._rows.level if level is None else level
+        return LabelAnswers(self._saved, *told, level, self.people.index)
 
 
 class LabelAnswers(ShownAnswers):
@@ -588,8 +591,9 @@ class LabelAnswers(ShownAnswers):
         chances: ArrayLike,
         waiting: int = 0,
         level: float = 0.95,
+        index: ArrayLike | None = None,
     ) -> None:
-        self._saved, self.predicted, self.outcome = saved, predicted, outcome
+        self._saved, self.predicted, self.outcome, self._index = saved, predicted, outcome, index
         self.bought = self.came = np.isfinite(outcome)
         self.drawn, self.asked, self.level, self.waiting = drawn, chances, level, waiting
         self.refused = int((drawn & ~self.bought).sum())
@@ -612,7 +616,10 @@ class LabelAnswers(ShownAnswers):
         return self.outcome, self.chances, self.bought, self.predicted
 
     def by_group(self, group: ArrayLike) -> dict:
-        """`Estimate` of the mean by group; `group` (N,) is of the rows without an outcome."""
+        """`Estimate` of the mean by group; `group` (N,) is of the rows without an outcome.
+
+        A series that has the index of these rows goes by that, others by their order."""
+        group = in_order(group, self._index)
         if len(group) != len(self.predicted):
             raise CounterweightError(
                 f"by_group takes the groups of {len(self.predicted)} rows without an outcome, in "
@@ -641,7 +648,7 @@ class LabelAnswers(ShownAnswers):
         if not self._saved.binary:
             spread = band.spread(self.predicted)[1]
             error = spread / np.sqrt(self._saved.facts.get("known", np.inf))
-        return refuted(*self.told(), error, group, spread=spread)
+        return refuted(*self.told(), error, in_order(group, self._index), spread=spread)
 
     def refusals(self, gammas: Sequence[float] = (1.0, 2.0, np.inf)) -> pd.DataFrame:
         """Bounds of the mean for those who refused; see `counterweight.refusal_bounds`."""
@@ -661,10 +668,11 @@ def answers_with(saved, frame, labels):
             f"The labels have no column {name!r}, the chance that each row had to be asked: give "
             "the frame of the plan with its outcomes filled in."
         )
-    y, drawn, chances = np.full(len(ids), np.nan), np.zeros(len(ids), bool), np.ones(len(ids))
-    y[at], drawn[at], chances[at] = told, True, labels[name].to_numpy(dtype=float)
+    y = np.full(len(ids), np.nan)
+    y[at] = told
+    drawn, chances = asked_alone(len(ids), at, labels[name].to_numpy(dtype=float))
     estimate = saved.scored(saved.typed(people), reasons=False)["estimate"]
-    return LabelAnswers(saved, estimate, y, drawn, chances)
+    return LabelAnswers(saved, estimate, y, drawn, chances, index=people.index)
 
 
 def budgets_about(budget, total):

@@ -21,6 +21,8 @@ from counterweight.plan.mistakes import brief, nearest, odd_values, refuse_all, 
 #: Keys that go to the data set; those that name columns are its roles.
 SOURCE = ("reading", "columns")
 ROLES = ("id", "weight", "time", "group", "user", "action", "propensity")
+#: Those that say which rows are of one person.
+CLUSTERS = frozenset({"group", "user"})
 #: Keys that its study has, too.
 PASSED_ON = ("title", "question", "score", "limits", "experiment", "rehearse")
 #: Keys that name files.
@@ -295,9 +297,11 @@ def _made(name, entry, place):
     if unused:
         rows = " and give a table, or a query, of the rows that are meant"
         away = ", and put the column under columns.ignore if nothing is to be learned from it"
+        alone = ". Rows count as independent here: of who has several keep one, drawn at random"
+        alone *= unused[0] in CLUSTERS and not asked_of.asked & CLUSTERS
         raise CounterweightError(
             f"{place}{unused[0]} has no meaning in a table that asks {question}: leave it "
-            f"out{rows * (unused[0] == 'labeled')}{away * (unused[0] in ROLES)}."
+            f"out{rows * (unused[0] == 'labeled')}{away * (unused[0] in ROLES)}{alone}."
         )
     table = entry["table"]
     dataset = {key: entry[key] for key in SOURCE if key in entry}

@@ -288,9 +288,9 @@ def asked_alone(size, at, chance, lack="without an outcome"):
     if not fits and not abs(total - size) <= AMISS_ERRORS * error:
         raise CounterweightError(
             f"The {len(at)} rows that were asked stand, by their chances, for some {total:,.0f} "
-            f"rows {lack} (the sum of 1/chance), and there are {size:,}: give the chance by which each "
-            "was drawn among all of them, and leave rows without an answer in the file, blank. "
-            "Where buying stopped before the end of a plan, give the plan (collect), too."
+            f"rows {lack} (the sum of 1/chance), and there are {size:,}: give the chance by "
+            "which each was drawn among all of them, and leave rows without an answer in the file, "
+            "blank. Where buying stopped before the end of a plan, give the plan (collect), too."
         )
     drawn, chances = np.zeros(size, bool), np.ones(size)
     drawn[at], chances[at] = True, chance
@@ -390,8 +390,8 @@ def refuse_one_class(found, words):
     if np.log(alike).sum() < np.log(1e-4):
         raise CounterweightError(
             f"All {len(seen)} labels are {str(words[int(seen[0])])!r}, and {found.refused} rows "
-            "that were asked have none: by the other rows that is no chance, and one class alone tells no "
-            "share. Where a blank stands for the other class, write that class there; else leave the "
+            "that were asked have none: by the other rows that is no chance, and one class alone "
+            "tells no share. Where a blank stands for the other class, write that class there; else leave the "
             "labels out until some of these rows have one."
         )
 

@@ -155,6 +155,19 @@ def test_a_finding_is_told_with_its_numbers_where_its_rules_hold(metrics, plan):
     assert list(told_findings([turned], metrics, plan)) == []
 
 
+def test_a_number_has_the_interval_that_its_page_has(metrics, plan):
+    """The plain interval of a share near 1 went beyond it, beside another one on the page."""
+    metrics = metrics.copy()
+    near = metrics["metric"].eq("accuracy") & metrics["source"].eq("logistic")
+    metrics.loc[near, "value"] = 1 - 0.03 * (metrics.loc[near, "repeat"] % 2) - 0.001
+    answer = copy.deepcopy(FINDING) | {"says": "{more}"}
+    answer["values"][0] |= {"left": "logistic", "right": 0, "comparison": "differs"}
+    numbers = StudyNumbers("adult_married", plan["studies"]["adult_married"], metrics)
+    known = numbers.get("logistic", "accuracy", OF_ADULT["target"])
+    shown = f"{100 * known.mean:.1f} % [{100 * known.low:.1f}, {100 * known.high:.1f}]"
+    assert known.high < 1 and told_answers([answer], metrics, plan)["adult_married"] == shown
+
+
 def test_findings_of_the_ledger_name_all_their_numbers(declared):
     for finding in declared[1]:
         labels = {rule["label"] for rule in finding["values"]}

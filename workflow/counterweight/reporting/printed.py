@@ -11,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 import yaml
 
+from counterweight.numerics.estimate import around
 from counterweight.reporting import blocks
 from counterweight.reporting.blocks import (
     BANNERS,
@@ -285,7 +286,7 @@ def told_findings(findings, metrics, shown):
     for finding in findings:
         outcomes = [decide_rule(rule, measured, shown, ()) for rule in finding["values"]]
         if all(outcome["verdict"] == "holds" for outcome in outcomes):
-            said = {one["label"]: _told(one) for one in outcomes}
+            said = _all_told(finding["values"], outcomes, shown)
             yield blocks.Finding(
                 finding["title_of"],
                 blocks.page_of(finding["study"]),
@@ -305,7 +306,7 @@ def told_answers(answers, metrics, shown):
         if answer["study"] in shown["studies"]:
             outcomes = [decide_rule(rule, measured, shown, ()) for rule in answer["values"]]
             if not any(outcome["verdict"] in ("cannot", "nothing") for outcome in outcomes):
-                said = {one["label"]: _told(one) for one in outcomes}
+                said = _all_told(answer["values"], outcomes, shown)
                 away = {one["label"]: abs(one["effect"]) for one in outcomes}
                 names = answer.get("nearest", {})
                 said |= {"nearest": names[min(names, key=away.get)]} if names else {}
@@ -316,18 +317,36 @@ def told_answers(answers, metrics, shown):
 def _levels(answer):
     """What of a study itself its first sentence tells as it was measured, not held against more."""
     for rule in answer["values"]:
-        left = rule["left"] if isinstance(rule["left"], dict) else {"source": rule["left"]}
-        plain = rule["right"] == 0 and not ({*left} - {"source", "setting"})
-        if plain and rule["study"] == answer["study"]:
+        if rule["study"] == answer["study"] and (left := _level(rule)):
             yield left["source"], left.get("setting", ""), rule["metric"], rule["target"]
 
 
-def _told(outcome):
-    """The effect of a rule with its unit and interval: a level where it is held against 0."""
+def _all_told(rules, outcomes, shown):
+    """Numbers of rules in print, by label."""
+    pairs = zip(rules, outcomes, strict=True)
+    return {rule["label"]: _told(rule, outcome, shown) for rule, outcome in pairs}
+
+
+def _level(rule, more=()):
+    """The side of a rule that tells what was measured as it is; None of others."""
+    left = rule["left"] if isinstance(rule["left"], dict) else {"source": rule["left"]}
+    return left if rule["right"] == 0 and not ({*left} - {"source", "setting", *more}) else None
+
+
+def _told(rule, outcome, shown):
+    """The effect of a rule with its unit and interval: a level where it is held against 0.
+
+    What is told as it was measured has the interval that pages have, within its bounds.
+    """
     unit, level = outcome["unit"], outcome["right"] == 0
     unit = "%" if level and unit == "points" else unit
-    ends = [outcome[key] for key in ("effect", "low", "high")]
-    places = 1 if unit in ("%", "points") else digits(unit, *ends)
-    text = number(ends[0], places, sign=not level)
-    bracket = interval(*ends[1:], places) if ends[1] != ends[2] else ""
+    effect, low, high = (outcome[key] for key in ("effect", "low", "high"))
+    side = _level(rule, ("metric", "target")) if level else None
+    if side and rule.get("judge", "interval") == "interval":
+        limits = measure_in(shown, rule | side).limits
+        limits = [None if end is None else end * outcome["factor"] for end in limits]
+        low, high = map(float, around(effect, (high - low) / 2, limits))
+    places = 1 if unit in ("%", "points") else digits(unit, effect, low, high)
+    text = number(effect, places, sign=not level)
+    bracket = interval(low, high, places) if low != high else ""
     return joined_words([text, unit, bracket], " ")

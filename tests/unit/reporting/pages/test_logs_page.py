@@ -152,6 +152,18 @@ def test_resamplings_are_judged_by_the_promise(logged):
     assert "intervals hold the true value in 66.7 % to 100.0 % of 3 parts of the log" in text
 
 
+def test_intervals_that_hold_more_than_they_promise_keep_it(log_plan):
+    records = []
+    for rate, held in ((1.0, 200), (0.1, 150)):
+        place = {"measure": "ips", "keep_rate": rate}
+        records += at("covered", [float(part < held) for part in range(200)], **place)
+        for metric in ("value", "error"):
+            records += at(metric, [0.5] * 200, rows=1000, standard_error=0.04, **place)
+    (text,) = logs_page.behaviour(numbers_of(log_plan, policy=records))
+    kept = "1 of 2 estimators and rates keep the promised 95 %, 1 by intervals that are wider than"
+    assert kept in text
+
+
 def test_a_bootstrap_is_judged_by_the_log_that_it_resamples(log_plan):
     records = log_records()
     whole = [one | {"metric": "covered_whole"} for one in records if one["metric"] == "covered"]

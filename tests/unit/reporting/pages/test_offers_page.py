@@ -247,6 +247,11 @@ def test_a_survey_is_judged_by_logged_answers():
     assert "+33.3 %" in made.sentence and "+11.1 %" in made.sentence
     assert "for 75 % of the people no logged offer" in made.more[0]
     assert "2 of 2 repeats" in made.more[0]
+    one = survey()
+    one.loc[one["metric"].eq("offers_unsupported"), "value"] = 0.0
+    one = one[~one["metric"].str.contains("snips") | one["repeat"].eq(0)]
+    checked = pages.answer(numbers_of(one, plan_of("natural_park"))).more[0]
+    assert checked == "By logged answers 1 of 2 repeats could be checked."
     row = dict(built(pages.EARNINGS, numbers)["Choice model, hard"])
     assert row["Claim above logged answers"].text == "+20.0 %"
     assert row["Claim above logged answers"].bracket == "[0.8, 50.0]"

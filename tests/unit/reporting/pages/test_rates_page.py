@@ -133,6 +133,10 @@ def test_the_answer_says_what_is_kept_and_what_it_costs(known):
     assert "test rows break it significantly in 1 of them, and on average they" in text(page)
     assert "they miss it by at most +30.0 %" in text(page)
     assert "15.0 %" in text(page) and "+2.0 points" in text(page) and "+3.0 points" in text(page)
+    plan, metrics = known
+    two = text(paged(plan, metrics[metrics["repeat"] < 2]))
+    assert "test rows have no interval to say whether they break it, and on average they" in two
+    assert "significant" not in two
     numbers = StudyNumbers("known", *known)
     label, estimate, mark = PAGE.answer(numbers).points[0]
     assert (label, estimate.mean, mark) == ("Svm", 3.0, "")

@@ -247,11 +247,16 @@ def behaviour(numbers):
         if shares:
             means = [known.mean for known in shares]
             ends = dict.fromkeys(map(percent, (min(means), max(means))))
-            right = sum(COVERAGE.judge(known) == "pass" for known in shares)
+            limit = COVERAGE.limit
+            kept, wide = (
+                sum(one.high >= limit for one in shares),
+                sum(o.low > limit for o in shares),
+            )
+            more = f", {wide} by intervals that are wider than that takes" if wide else ""
             yield (
                 f"{capital(numbers.label(source))}: intervals hold {what} in "
-                f"{' to '.join(ends)} of {_resamplings(numbers)}; {right} of {len(shares)} "
-                "estimators and rates keep the promised 95 %."
+                f"{' to '.join(ends)} of {_resamplings(numbers)}; {kept} of {len(shares)} "
+                f"estimators and rates keep the promised 95 %{more}."
             )
 
 

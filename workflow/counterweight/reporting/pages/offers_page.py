@@ -317,11 +317,14 @@ def earnings(numbers, line, rivals):
         # own offers that columns tell, answers check nothing.
         known += [("by logged answers to offers near them", logged)] * logged.known
         share, repeats = unsupported(numbers, line).mean, len(series(numbers, line, "log_loss"))
-        if share > 0.05 or logged.n < repeats:
+        checked = f"{logged.n} of {count(repeats, 'repeat')} could be checked"
+        if share > 0.05:
             said = [
                 f"Little checks that: for {percent(share, 0)} of the people no logged offer is "
-                f"near the best one, and {logged.n} of {count(repeats, 'repeat')} could be checked."
+                f"near the best one, and {checked}."
             ]
+        elif logged.n < repeats:
+            said = [f"By logged answers {checked}."]
     gaps = gaps_of(numbers, line, rivals, "revenue_optimal_true")
     points = Points([(name, one.times(100), "main") for name, one in known], "change of revenue, %")
     for gap, best in sorted(gaps, key=lambda pair: pair[0].mean)[-1:]:

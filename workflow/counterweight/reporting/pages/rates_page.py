@@ -222,6 +222,8 @@ def _whole_answer(numbers):
         where, most = promise
         beyond, style = int(most.low > 0), _OVER
         size = f"{gap_in_words(most, style)} ({where})"
+    unsure = not any(one.bounded for one in (most, *test.values()))
+    breaks = "have no interval to say whether they break it" if unsure else _breaks(beyond, bind)
     mean = f"miss it by at most {size}" if most.mean > 0 else f"keep it, the nearest by {size}"
     # Of the baseline and of the outer settings: cards, points of a chart.
     ends = [(numbers.baseline, "")] if numbers.baseline not in (None, main) else []
@@ -233,7 +235,7 @@ def _whole_answer(numbers):
         shown.append((numbers.label(source, setting), known, note, source == main))
     made, points = cards_and_points(shown, numbers.measure(SIGN, first))
     return Answer(
-        f"{lead}; test rows {_breaks(beyond, bind)}, and on average they {mean}.",
+        f"{lead}; test rows {breaks}, and on average they {mean}.",
         (*_against_baseline(numbers, main, settings, first), *_at_equal_values(numbers, main)),
         [*cards, *made],
         points,
@@ -268,7 +270,7 @@ def _against_baseline(numbers, main, settings, limited):
             sizes = " to ".join(gap_in_words(gaps[one], style) + _at(one) for one in ends)
             known = [gap for gap in gaps.values() if gap.bounded]
             less, more = sum(gap.high < 0 for gap in known), sum(gap.low > 0 for gap in known)
-            beyond = _significant(less, more, len(known))
+            beyond = _significant(less, more, len(gaps))
             yield (
                 f"{capital(numbers.named(name))}: {in_words(base, style)} with "
                 f"{inline(numbers, baseline)}. {numbers.label(main)} differs by {sizes}"

@@ -287,6 +287,7 @@ def test_a_second_run_has_nothing_to_do(again):
     run = again.run()
     assert run.status == 0
     assert "Nothing to be done" in run.output
+    assert "Done: open results/report.html" in run.output
     assert not run.jobs
 
 

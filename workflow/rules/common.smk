@@ -229,13 +229,18 @@ def left_by(path):
     return ""
 
 
+def asked_for():
+    """Files of all jobs of what this run was asked for, done or to do."""
+    return {str(path) for one in workflow.dag.jobs for path in one.output}
+
+
 def cleared(old):
     """Delete what jobs of earlier runs made and the plan does not; the files.
 
     They are among `old`, and pages and tables of the report, where this run was asked for one. A
     plan of labels stays: it may be with those who label.
     """
-    made = {str(path) for one in workflow.dag.jobs for path in one.output}
+    made = asked_for()
     if f"{RESULTS}/report.html" not in made:
         return []
     gone = [path for path in old if left_by(path).startswith(("deliver_", "apply_"))]
@@ -436,6 +441,19 @@ def what_was_made():
     tell_left_over([path for path in old if path not in gone])
     done = f"Done: open {RESULTS}/{made}. Time and memory by rule: {RESULTS}/{COSTS}"
     return "\n".join([*said, done])
+
+
+def tell_nothing_to_do(record):
+    """Tell the answer and where it is also where all is there: no hook is called then."""
+    done = record.getMessage().startswith("Nothing to be done") and not workflow.dryrun
+    if done and f"{RESULTS}/report.html" in asked_for():
+        print(what_was_made())
+
+
+if workflow.is_main_process and not in_module:
+    follower = logging.Handler()
+    follower.emit = tell_nothing_to_do
+    logging.getLogger("snakemake.logging").addHandler(follower)
 
 
 def tell_repeats():

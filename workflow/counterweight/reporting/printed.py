@@ -133,8 +133,9 @@ def printed_page(items, table, shown):
     near = known[_near(known)]
     lead = (
         f"Of {count(len(known), 'figure')} in print that have one of ours beside them, "
-        f"{len(near)} are within {FAR:g} standard deviations of it. All {len(items)} entries below "
-        "are tables and figures of the papers, or what stands in their text."
+        f"{len(near)} are within {FAR:g} standard deviations of it, or the same to the digits in "
+        f"print. All {len(items)} entries below are tables and figures of the papers, or what "
+        "stands in their text."
     )
     rows, sections = [], {}
     for item in items:
@@ -150,7 +151,13 @@ def printed_page(items, table, shown):
         made += [one for one in [_numbers(name, own, shown)] if one]
         made += [Sentence(f"Why ours departs: {item['reason']}")] if item["reason"] else []
         sections.setdefault(item["title"], []).append(Section(name, tuple(made)))
-    heads = ("Table or figure", "In print", f"Within {FAR:g} sd", "Furthest", "Why (below)")
+    heads = (
+        "Table or figure",
+        "In print",
+        f"Within {FAR:g} sd or digits",
+        "Furthest",
+        "Why (below)",
+    )
     whole = Table("Every table and figure", tuple(map(Head, heads)), tuple(rows))
     parts = [Section(title, tuple(made)) for title, made in sections.items()]
     return blocks.Page(

@@ -435,6 +435,27 @@ def test_a_text_of_too_many_values_by_which_outcomes_are_missing_is_told(by, kep
     assert ("by chance in 50 %" in doubt) == (by == "zip")
 
 
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("goes", ["names", "trend", "limit", "season", "chance"])
+def test_codes_that_are_held_as_numbers_are_told_by_who_has_an_outcome(goes, seed):
+    """Shares that go up, by a limit, by a season or not at all are those of a number."""
+    rng = np.random.default_rng(seed)
+    code = rng.integers(0, 30, 1500)
+    logit = {
+        "names": rng.normal(size=30)[code],
+        "trend": code / 5 - 3,
+        "limit": np.where(code < 12, -1.5, 2.0),
+        "season": 2 * np.sin(code / 30 * 2 * np.pi),
+        "chance": 0.3 + 0 * code,
+    }[goes]
+    seen, x = rng.random(1500) < 1 / (1 + np.exp(-logit)), rng.normal(size=1500)
+    frame = pd.DataFrame({"branch": 100 + 7 * code, "x": x, "y": np.where(seen, x, np.nan)})
+    frame["y"] += rng.normal(size=1500)
+    facts, told = asked(frame, {"outcome": {"column": "y", "kind": "number"}}), "columns.text"
+    assert (told in facts["branch"].doubt) == (goes == "names")
+    assert told not in facts["x"].doubt
+
+
 @pytest.mark.parametrize(("others", "left_out"), [(1, True), (2, True), (3, False), (60, False)])
 def test_a_number_that_rows_with_an_outcome_have_one_value_of_is_a_state_or_a_cut(others, left_out):
     """Only who has no debt was chosen: nobody with one has an outcome, which support has to see."""

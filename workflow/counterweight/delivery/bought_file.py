@@ -391,8 +391,8 @@ def refuse_one_class(found, words):
         raise CounterweightError(
             f"All {len(seen)} labels are {str(words[int(seen[0])])!r}, and {found.refused} rows "
             "that were asked have none: by the other rows that is no chance, and one class alone "
-            "tells no share. Where a blank stands for the other class, write that class there; else leave the "
-            "labels out until some of these rows have one."
+            "tells no share. Where a blank stands for the other class, write that class there; else "
+            "leave the labels out until some of these rows have one."
         )
 
 

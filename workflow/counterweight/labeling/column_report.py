@@ -9,7 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.labeling.column_statistics import level_counts, levels_kept
+from counterweight.labeling.column_statistics import (
+    CODES,
+    level_counts,
+    levels_kept,
+    like_names,
+    tied_by_values,
+)
 from counterweight.labeling.columns import (
     IN_COMMON,
     equal,
@@ -158,7 +164,9 @@ def column_report(
         if fact.use == "left out":
             told += [secret.of_order(of) for secret in secrets]
         if column.type == "text" and (fact.use == "left out" or why.startswith(NO_LEVELS)):
-            told += [_tied_by_values(secret, of) for secret in secrets if not any(told)]
+            told += [tied_by_values(secret, of) for secret in secrets if not any(told)]
+        if column.type == "number" and fact.use != "left out":
+            told += [like_names(secret, of) for secret in secrets]
         facts[name] = _doubted(fact, told)
         if not why and column.type != "text":
             numbers[name] = column.values[once]
@@ -179,31 +187,6 @@ def column_report(
     return [facts[name] for name in columns]
 
 
-def _tied_by_values(secret, codes):
-    """That rows of one value (codes, -1 without) are alike in having a secret, or "".
-
-    By pairs of rows, of which those that share a row hang together.
-    """
-    codes, known = codes[codes >= 0], secret.known[codes >= 0]
-    if not (secret.closely and known.any() and not known.all()):
-        return ""
-    sizes, seen, share = np.bincount(codes), np.bincount(codes, known), known.mean()
-    pairs, *same = ((one * (one - 1)).sum() / 2 for one in (sizes, seen, sizes - seen))
-    chance = share**2 + (1 - share) ** 2
-    together = share**3 + (1 - share) ** 3 - chance**2
-    spread = pairs * chance * (1 - chance) + (sizes * (sizes - 1) * (sizes - 2)).sum() * together
-    if pairs < MOST_TIMES or sum(same) - pairs * chance < TIED * np.sqrt(spread):
-        return ""
-    agreed, even = (f"{100 * share:.0f} %" for share in (sum(same) / pairs, chance))
-    return (
-        f"two rows of one value agree in whether they have {secret.one} in {agreed} of pairs, by "
-        f"chance in {even}, and no answer goes by it: give a coarser column, such as its first "
-        "letters, or what it stands for; if such rows belong together, name it as group"
-    )
-
-
-#: Standard errors from which rows of one value are told to be alike.
-TIED = 5.0
 NO_LEVELS = "no text occurs often enough to learn from"
 #: Standard errors by which counts of equal events are put to the side of chance, and up to how
 #: many times these are looked at.
@@ -565,6 +548,7 @@ def tell_columns(job):
         job.log.info(line)
     for fact in report:
         lost = fact.use == "left out" and fact.type == "text" and not fact.leak
+        lost = lost or CODES in fact.doubt
         if fact.doubt and (fact.role in ASKED or fact.column in copies or lost):
             job.log.warning("%s", look_at(fact.column, fact.doubt))
     columns = report_table(report)

@@ -498,3 +498,62 @@ def explained(y, predicted):
     """Share of the variance of y that predictions explain."""
     spread = ((y - y.mean()) ** 2).sum()
     return 1 - ((y - predicted) ** 2).sum() / spread if spread > 0 else 0.0
+
+
+#: Standard errors from which rows of one value are told to be alike, and least pairs of such rows.
+TIED, PAIRS = 5.0, 12
+
+
+def tied_by_values(secret, codes):
+    """That rows of one value (codes, -1 without) are alike in having a secret, or "".
+
+    By pairs of rows, of which those that share a row hang together.
+    """
+    codes, known = codes[codes >= 0], secret.known[codes >= 0]
+    if not (secret.closely and known.any() and not known.all()):
+        return ""
+    sizes, seen, share = np.bincount(codes), np.bincount(codes, known), known.mean()
+    pairs, *same = ((one * (one - 1)).sum() / 2 for one in (sizes, seen, sizes - seen))
+    chance = share**2 + (1 - share) ** 2
+    together = share**3 + (1 - share) ** 3 - chance**2
+    spread = pairs * chance * (1 - chance) + (sizes * (sizes - 1) * (sizes - 2)).sum() * together
+    if pairs < PAIRS or sum(same) - pairs * chance < TIED * np.sqrt(spread):
+        return ""
+    agreed, even = (f"{100 * share:.0f} %" for share in (sum(same) / pairs, chance))
+    return (
+        f"two rows of one value agree in whether they have {secret.one} in {agreed} of pairs, by "
+        f"chance in {even}, and no answer goes by it: give a coarser column, such as its first "
+        "letters, or what it stands for; if such rows belong together, name it as group"
+    )
+
+
+#: What tells codes from numbers: least values and rows of each, standard errors, and mean bend.
+VALUES, ROWS_OF_VALUE, NAMES, BEND = 12, 5, 5.0, 0.1
+
+
+#: What codes that are held as numbers are told by.
+CODES = "if they are codes, name it under columns.text, for it is learned from as a number"
+
+
+def like_names(secret, values):
+    """That whole numbers (n,), NaN without, look like names of things, by who has a secret, or "".
+
+    The share that has it bends from value to value, by `BEND` on average and beyond chance. Each
+    bend counts 9 at most: a limit that a rule goes by is no name.
+    """
+    known, values = secret.known[~np.isnan(values)], values[~np.isnan(values)]
+    found, at, sizes = np.unique(values, return_inverse=True, return_counts=True)
+    often, whole = sizes >= ROWS_OF_VALUE, known.mean() if len(known) else 0.0
+    few = not VALUES <= often.sum() <= len(at) / 10
+    if not secret.closely or few or (found % 1).any() or not 0 < whole < 1:
+        return ""
+    share, sizes = (np.bincount(at, known) / sizes)[often], sizes[often]
+    bend = share[1:-1] - (share[2:] + share[:-2]) / 2
+    error = whole * (1 - whole) * (1 / sizes[1:-1] + (1 / sizes[2:] + 1 / sizes[:-2]) / 4)
+    beyond = (np.minimum(bend**2 / error, 9) - 1).sum() / np.sqrt(4 * len(bend))
+    if beyond < NAMES or (bend**2 - error).mean() < BEND**2:
+        return ""
+    return (
+        f"who has {secret.one} differs between values next to each other as between names of "
+        f"things: {CODES}"
+    )

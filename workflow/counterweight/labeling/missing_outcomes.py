@@ -257,7 +257,8 @@ def time_of(frame, roles, labeled):
         time = frame[column].to_numpy(dtype=float, na_value=np.nan)
     except (TypeError, ValueError) as error:
         raise CounterweightError(
-            f"The time {column!r} holds text that is no date: name its format under columns.dates."
+            f"The time {column!r} holds text that is no date: name its format under columns.dates; "
+            "a quarter is written as its first day, such as 2018-01-01."
         ) from error
     if missing := int(np.isnan(time[labeled]).sum()):
         raise CounterweightError(

@@ -395,7 +395,7 @@ def _check_training(answers, offers, repeat):
         word = "accepted" if answers[0] else "refused"
         raise CounterweightError(
             f"All {len(answers)} training offers of repeat {repeat} were {word}, so nothing can be "
-            "learned of who accepts: use a table with both answers, or correct the outcome."
+            "learned of who accepts: use a table with both answers, or correct answer.positive."
         )
     if np.ptp(offers) == 0:
         raise CounterweightError(

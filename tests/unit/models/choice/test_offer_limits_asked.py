@@ -89,7 +89,7 @@ def test_revenue_by_points_and_costs_are_what_they_say(saved):
             saved.allot(people, share={"column": "town", "value": "north", "least": wrong})
     with pytest.raises(CounterweightError, match="quality.least is 'x': give a number"):
         saved.allot(people, quality=("grade", "x"))
-    with pytest.raises(CounterweightError, match="The capacity is 'x', within which nobody"):
+    with pytest.raises(CounterweightError, match="The capacity is 'x': give a number above 0"):
         saved.allot(people, capacity="x")
     with pytest.raises(CounterweightError, match="The confidence is 'x', and it is a chance"):
         saved.allot(people, capacity=9, confidence="x")

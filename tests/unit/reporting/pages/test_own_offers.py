@@ -23,6 +23,15 @@ def limit(name, **known):
 
 
 @pytest.mark.parametrize(
+    ("direction", "revenue", "told"),
+    [("up", None, True), ("up", {"intercept": 40, "slope": -1}, False), ("down", None, False)],
+)
+def test_what_an_accepted_offer_earns_is_told_where_nobody_said_it(direction, revenue, told):
+    known = SimpleNamespace(plan={"offer": {"direction": direction, "revenue": revenue}})
+    assert ("say offer.revenue to have amounts" in page.taken_to_earn(known)) == told
+
+
+@pytest.mark.parametrize(
     ("value", "told"), [(0.0009, "< .001"), (0.001, "= .001"), (0.0449, "= .045"), (0.5, "= .5")]
 )
 def test_small_chances_of_a_test_are_told_as_such(value, told):

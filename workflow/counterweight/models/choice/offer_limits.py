@@ -489,9 +489,9 @@ def _check_asked(amounts, confidence):
     """Refuse a capacity or a budget that leaves nobody, and a confidence that is none."""
     for name, amount in amounts.items():
         if amount is not None and not 0 < _number(amount) < np.inf:
+            why = ", within which nobody can get an offer" * (not isinstance(amount, str))
             raise CounterweightError(
-                f"The {name} is {amount!r}, within which nobody can get an offer: give a number "
-                "above 0, or leave it out."
+                f"The {name} is {amount!r}{why}: give a number above 0, or leave it out."
             )
     if confidence is None:
         return

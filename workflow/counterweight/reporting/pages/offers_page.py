@@ -31,6 +31,7 @@ from counterweight.reporting.pages.own_offers import (
     no_gain,
     pooled_levels,
     requested,
+    taken_to_earn,
     untold,
     within_limits,
 )
@@ -199,6 +200,7 @@ def answer(numbers):
     first, *random = [*at_random(numbers)] or [None]
     texts = (*warnings, first, *earned[:1], *random, *earned[1:], compared)
     paid, totals = in_total(numbers)
+    paid = paid and paid + taken_to_earn(numbers)
     if paid:  # a table of one's own: what its file of offers is expected to bring leads
         ends = () if against(numbers) else at_an_end(numbers)
         limits = (*claimed(numbers), *ends, *pooled_levels(numbers))

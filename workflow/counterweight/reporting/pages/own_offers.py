@@ -106,6 +106,17 @@ def in_total(numbers):
     return f"{sentence}.", cards
 
 
+def taken_to_earn(numbers):
+    """What an accepted offer is taken to earn where nobody said it, and that is no amount."""
+    offer = numbers.plan["offer"]
+    if offer["direction"] != "up" or offer["revenue"] is not None:
+        return ""
+    return (
+        " An accepted offer is taken to earn the part of the range of offers that is not given "
+        "away, 1 at the least and 0 at the largest: say offer.revenue to have amounts."
+    )
+
+
 def _among(numbers):
     """Of which offers the best ones are, where these are of few that were made; "" elsewhere."""
     if not requested(numbers, "offers_only_made"):

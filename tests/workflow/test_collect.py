@@ -418,6 +418,10 @@ def test_people_are_asked_for_their_group_and_a_filter_has_a_bound_for_them(copi
     again = metrics(copy, "collect", "people")
     key = "collected_at_most", "", ""
     assert again[key] == pytest.approx(told[key], rel=1e-9)
+    back = copy.folder / alone["collected"]
+    pd.read_csv(back).assign(chance=1).to_csv(back, index=False)
+    run = copy.run(*MINE)
+    assert run.status != 0 and "for some 300 rows without a group" in run.output, run.output
 
 
 def test_people_are_made_offers_and_their_answers_say_what_offers_earn(copied):
@@ -466,6 +470,17 @@ def test_people_are_made_offers_and_their_answers_say_what_offers_earn(copied):
     assert low < told["collected_claim", "best", ""] < high
     page = read_page(place / "report/survey.html")
     assert "By 190 answers to offers that were drawn" in page and "10 offers of collect.csv" in page
+    # By the file alone all that was made counts as asked.
+    alone = {key: one for key, one in asked.items() if key != "collect"}
+    alone["study"] = study | {"figures": []}
+    (copy.folder / "mine/mine.yaml").write_text(yaml.safe_dump(alone))
+    run = copy.run(*MINE)
+    assert run.status == 0, run.output
+    assert metrics(copy, "collect", "survey")["labels_refused", "", ""] == 10
+    labels.assign(chance=1).to_csv(copy.folder / "mine/labels.csv", index=False)
+    run = copy.run(*MINE)
+    assert run.status != 0 and "rows without an answer (the sum" in run.output, run.output
+    (copy.folder / "mine/mine.yaml").write_text(yaml.safe_dump(asked))
     labels["aid"] = 0.5
     labels.to_csv(copy.folder / "mine/labels.csv", index=False)
     run = copy.run(*MINE)

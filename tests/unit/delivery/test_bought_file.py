@@ -6,8 +6,16 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from counterweight.delivery.bought_file import ShownPlan, in_letters, read_bought, refuse_one_class
+from counterweight.delivery.bought_file import (
+    ShownPlan,
+    asked_alone,
+    in_letters,
+    in_order,
+    read_bought,
+    refuse_one_class,
+)
 from counterweight.errors import CounterweightError
+from counterweight.numerics.designs import inclusion_chances
 
 ROWS = 40
 GIVEN = {"id": "who", "outcome": {"options": {"column": "y"}}, "reading": {}}
@@ -89,6 +97,73 @@ def test_what_cannot_be_taken_is_told_in_a_sentence(tmp_path, table, change, wor
     with pytest.raises(CounterweightError) as told:
         sent(tmp_path, table, change)
     assert words in str(told.value) and len(str(told.value).splitlines()) == 1
+
+
+def asked(chance, rows, *told):
+    """What is made of rows that were asked with these chances, the first of so many."""
+    return asked_alone(rows, np.arange(len(chance)), chance, *told)
+
+
+def test_chances_that_rows_were_drawn_by_stand_for_all_rows():
+    """Of 300 draws none is refused, also where chances are most uneven."""
+    rng = np.random.default_rng(6)
+    for rows, budget in ((60, 20), (400, 60), (400, 300)):
+        size = np.exp(1.3 * rng.normal(size=rows))
+        for chance in (inclusion_chances(size, budget), np.full(rows, budget / rows)):
+            for _ in range(50):
+                asked(chance[rng.random(rows) < chance], rows)
+        # Of a draw of so many the sum is all rows, whoever is drawn.
+        drawn, chances = asked(np.full(budget, budget / rows), rows)
+        assert drawn.sum() == budget and (1 / chances[drawn]).sum() == pytest.approx(rows)
+    asked(np.ones(400), 400)
+
+
+@pytest.mark.parametrize(
+    "chance",
+    [
+        np.ones(60),
+        np.ones(635),  # one was left out of all that were asked
+        np.full(60, 0.9),
+        np.full(20, 0.001),
+        np.full(40, 0.25),  # 40 of 160 that were planned
+        np.full(200, 0.5),  # 200 of 318
+        np.repeat([1.0, 0.4], 30),
+    ],
+)
+def test_chances_that_stand_for_other_rows_are_refused(chance):
+    words = (
+        f"The {len(chance)} rows that .* for some {(1 / chance).sum():,.0f} rows without a group"
+    )
+    with pytest.raises(CounterweightError, match=words):
+        asked(chance, 636, "without a group")
+    assert asked(chance, 636, "")[0].sum() == len(chance)  # of earlier months, say
+
+
+def test_offers_stand_for_all_people_together_and_none_for_more():
+    """Each of 4 offers is drawn with a chance of its own, so that all stand for 4 times them."""
+    made, chance = np.repeat([1.0, 2.0, 3.0, 4.0], 25), np.full(100, 0.5 / 4)
+    asked(chance, 200, "without an answer", made)
+    for wrong in (np.ones(100), np.full(100, 0.01)):
+        with pytest.raises(CounterweightError, match="there are 200"):
+            asked(wrong, 200, "without an answer", made)
+    with pytest.raises(
+        CounterweightError, match="The 25 rows .* made one offer .* some 2,500 rows"
+    ):
+        asked(np.where(made == 2, 0.01, chance), 200, "without an answer", made)
+
+
+def test_a_series_goes_by_its_index_and_an_array_by_its_order():
+    index = pd.Index([3, 5, 8])
+    column = pd.Series(list("abcde"), index=[1, 3, 5, 7, 8])
+    assert list(in_order(column, index)) == ["b", "c", "e"]
+    assert list(in_order(column.loc[[8, 3, 5]], index)) == ["b", "c", "e"]
+    for plain in (np.array(["x", "y", "z"]), pd.Series(["x", "y", "z"])):
+        assert list(in_order(plain, index)) == ["x", "y", "z"]
+    for other in (column.iloc[:3], column.loc[[3, 5, 8, 8]]):
+        with pytest.raises(CounterweightError, match="another index than the rows without an"):
+            in_order(other, index)
+    twice = pd.Index([3, 3, 8])
+    assert list(in_order(pd.Series(list("abc"), index=twice), twice)) == ["a", "b", "c"]
 
 
 def a_plan(drawn=16, first=20, **columns):

@@ -156,6 +156,14 @@ def test_rewards_that_the_log_has_count_for_themselves(tmp_path):
         event_measures(job(tmp_path, frame, labels=pd.concat([labels, again])))
 
 
+def test_labels_of_a_log_alone_stand_for_all_events_without_a_reward(tmp_path):
+    frame, _ = a_log(np.random.default_rng(4), 300)
+    labels = frame[["event"]].head(60).assign(fraud=np.arange(60) % 2, chance=0.2)
+    assert event_measures(job(tmp_path, frame, labels=labels))[2]["labels_bought"] == 60
+    with pytest.raises(CounterweightError, match="some 60 rows without a reward .* there are 300"):
+        event_measures(job(tmp_path, frame, labels=labels.assign(chance=1)))
+
+
 def test_a_plan_draws_where_labels_tell_and_a_larger_one_goes_on(tmp_path):
     frame, p = a_log(np.random.default_rng(5))
     first, plan, records = planned_events(job(tmp_path, frame, {"budget": 60, "for": "top"}))

@@ -303,6 +303,17 @@ def test_answers_go_by_group_and_tell_who_refused(study):
         )
 
 
+def test_labels_without_their_plan_need_all_rows_that_were_asked(study):
+    """What came back of a plan that stopped stands for fewer rows than there are."""
+    saved, frame, truth = study
+    plan = saved.collect(frame, 120, key=SEED)
+    labels = filled(plan, truth, 40)
+    assert saved.with_labels(labels, frame).refused == 80
+    with pytest.raises(CounterweightError, match=f"The 40 rows .* there are {len(truth)}"):
+        saved.with_labels(labels.head(40), frame)
+    assert plan.with_labels(labels.head(40)).waiting == 80
+
+
 def test_costs_and_groups_move_the_chances(study):
     saved, frame, _ = study
     rng = np.random.default_rng(4)

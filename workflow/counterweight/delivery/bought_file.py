@@ -24,8 +24,9 @@ COLUMNS = ("order", "chance", "reason", "plan")
 LEAST = 10
 #: Times by which the odds of a class may be below those predicted, where blanks may be that class.
 SCARCE = 10
-#: Times by which rows may stand for more or fewer than there are, and standard errors of that.
-AMISS, AMISS_ERRORS = 2, 5
+#: Standard errors by which the sum of 1 / chance may miss how many rows there are, and the part of
+#: these by which it always may where a draw decided anything.
+ERRORS, SLIGHT = 4, 0.05
 #: Parts by which numbers of a plan may differ: what plans are told apart by has seven digits.
 ROUNDED = 1e-6
 #: What to do where the file is not there.
@@ -277,24 +278,42 @@ def _chances(path, ids, texts, name):
     return chance
 
 
-def asked_alone(size, at, chance, lack="without an outcome"):
+def asked_alone(size, at, chance, lack="without an outcome", made=None):
     """Who of rows (N,) was asked and by what chances (N,), where the places (K,) of a file say all.
 
-    Refused are chances that those who were asked cannot have had: one over them sums to about N.
+    Refused are chances that those who were asked cannot have had: one over them sums to about N,
+    beyond `ERRORS`. `lack` is what the rows are without, none where a file may be of some of them.
+    `made` (K,) are offers, whose chance is that of the offer, too: all of them stand for N rows or
+    more, those of one for no more.
     """
-    error = np.sqrt(((1 - chance) / chance**2).sum())
-    total = (1 / chance).sum()
-    fits = size / AMISS <= total <= size * AMISS
-    if not fits and not abs(total - size) <= AMISS_ERRORS * error:
+    weight = 1 / chance[(chance > 0) & (chance <= 1)]
+    kinds = [weight] if made is None else [weight[made == one] for one in np.unique(made)]
+    wrong = [weight] if weight.sum() < size and _unlikely(weight, size) else []
+    wrong += [one for one in kinds if one.sum() > size and _unlikely(one, size)]
+    if wrong and lack:
+        one = " and made one offer" * (len(wrong[0]) < len(weight))
         raise CounterweightError(
-            f"The {len(at)} rows that were asked stand, by their chances, for some {total:,.0f} "
-            f"rows {lack} (the sum of 1/chance), and there are {size:,}: give the chance by "
-            "which each was drawn among all of them, and leave rows without an answer in the file, "
-            "blank. Where buying stopped before the end of a plan, give the plan (collect), too."
+            f"The {len(wrong[0])} rows that were asked{one} stand, by their chances, for some "
+            f"{wrong[0].sum():,.0f} rows {lack} (the sum of 1/chance), and there are {size:,}: "
+            "give the chance by which each was drawn among all of them, and leave rows without an "
+            "answer in the file, blank. Where buying stopped before the end of a plan, give the "
+            "plan (collect), too, or leave its other rows in the file."
         )
     drawn, chances = np.zeros(size, bool), np.ones(size)
     drawn[at], chances[at] = True, chance
     return drawn, chances
+
+
+def _unlikely(weight, rows):
+    """Whether the sum of 1 / chance, of rows asked, is off from how many there are beyond chance.
+
+    A row has the variance 1 / chance - 1. Where the sum is too small the rows that it lacks count
+    as the rarest of those asked, where it is too large the variance is in parts of it.
+    """
+    total, own = weight.sum(), weight @ (weight - 1)
+    lacking = (rows - total) * (weight.max() - 1)
+    error = np.sqrt(own + lacking if total < rows else own * rows / total)
+    return abs(total - rows) > max(ERRORS * error, SLIGHT * rows * (error > 0))
 
 
 def refuse_changed(has, ids, told, plan, at, fixed=False):
@@ -398,11 +417,16 @@ def refuse_one_class(found, words):
 
 def in_order(values, index):
     """Values of rows in the order of an index, of a series that has all of it; others as given."""
-    if index is None or not isinstance(values, pd.Series):
+    if index is None or not isinstance(values, pd.Series) or values.index.equals(index):
         return values
-    if not (values.index.is_unique and index.is_unique):
-        return values
-    return values.loc[index] if index.isin(values.index).all() else values
+    if values.index.is_unique and index.is_unique and index.isin(values.index).all():
+        return values.loc[index]
+    if not values.index.equals(pd.RangeIndex(len(values))):
+        raise CounterweightError(
+            "The series of groups has another index than the rows without an outcome: give the "
+            "column of the frame that has these rows, or an array in their order."
+        )
+    return values
 
 
 class ShownAnswers(Shown):

@@ -82,13 +82,14 @@ class CollectedAnswers:
         self.predicted, self.group = fit.told[self.blank], None
         if plan is None and job.input.plan:
             plan = read_table(job.input.plan)
-        if plan is not None and not self.collect:
+        if explored := plan is not None and not self.collect:
             # Who is decided by chance has the chances of the file, of whatever plan that was.
             file.check_explored(plan)
             plan = None
         if plan is not None and self.collect["by"]:
             self.group = plan["group"].to_numpy(dtype=object).astype(str)
-        asked = asked_of(file, fit.data.rows[self.blank], plan)
+        lack = "" if explored else "without an outcome"
+        asked = asked_of(file, fit.data.rows[self.blank], plan, lack)
         self.outcome, self.drawn, self.asked, self.waiting = asked
         self.bought = self.came = ~np.isnan(self.outcome)
         self.refused = int((self.drawn & ~self.bought).sum())
@@ -264,17 +265,18 @@ class CollectedAnswers:
         return made
 
 
-def asked_of(file, rows, plan):
+def asked_of(file, rows, plan, lack="without a reward"):
     """Outcomes of the rows (N,) without one, who was asked, by what chances, and who waits.
 
-    `file` is what came back, `plan` the plan that drew it, None where there is none.
+    `file` is what came back, `plan` the plan that drew it, None where there is none; `lack` is
+    that of `asked_alone`.
     """
     places, outcome = np.searchsorted(rows, file.rows), np.full(len(rows), np.nan)
     outcome[places] = file.y
     if plan is not None:
         file.check_plan(plan)
         return outcome, *asked_so_far(plan, ~np.isnan(outcome))
-    return outcome, *asked_alone(len(rows), places, file.chance), 0
+    return outcome, *asked_alone(len(rows), places, file.chance, lack), 0
 
 
 def half_width(which, value, binary, **place):

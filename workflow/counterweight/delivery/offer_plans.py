@@ -19,6 +19,7 @@ from counterweight.delivery.bought_file import (
     LEAST,
     ShownAnswers,
     ShownPlan,
+    asked_alone,
     places_in,
     read_bought,
     refuse_other,
@@ -467,9 +468,9 @@ def planned_offers(job):
 def _by_file(saved, rows, at, offers, file):
     """`TriedAnswers` by the offers and the chances of a file alone."""
     size = len(rows.estimate)
-    found, drawn, made = np.full(size, np.nan), np.zeros(size, bool), np.full(size, np.nan)
-    chances = np.ones(size)
-    found[at], drawn[at], made[at], chances[at] = file.y, True, offers, file.chance
+    drawn, chances = asked_alone(size, at, file.chance, "without an answer", offers)
+    found, made = np.full(size, np.nan), np.full(size, np.nan)
+    found[at], made[at] = file.y, offers
     told = rows.made, saved.scale.revenue, made, found, drawn, chances, 0, rows.level
     return TriedAnswers(*told)
 

@@ -245,9 +245,9 @@ def cleared(old):
         return []
     gone = [path for path in old if left_by(path).startswith(("deliver_", "apply_"))]
     for folder in ("findings", "provenance", "report", "tables"):
-        files = (
-            f"{RESULTS}/{folder}/{name}" for name in os.listdir(f"{RESULTS}/{folder}")
-        )
+        folder = f"{RESULTS}/{folder}"
+        names = os.listdir(folder) if os.path.isdir(folder) else ()
+        files = (f"{folder}/{name}" for name in names)
         of_pages = (
             one for one in files if left_by(one).startswith(("page_", "report"))
         )

@@ -421,6 +421,15 @@ def test_rows_that_have_an_outcome_by_groups_are_told(kind, hidden):
     assert told not in asked(frame, roles | {"group": "branch"})["branch"].doubt
 
 
+@pytest.mark.parametrize(("labels", "told"), [(30, True), (31, False), (200, False)])
+def test_columns_as_many_as_rows_with_an_outcome_are_told(labels, told):
+    rng = np.random.default_rng(8)
+    frame = pd.DataFrame(rng.normal(size=(200, 30)), columns=[f"x{k}" for k in range(30)])
+    frame["y"] = np.where(np.arange(200) < labels, rng.normal(size=200), np.nan)
+    doubt = asked(frame, {"outcome": {"column": "y", "kind": "number"}})["y"].doubt
+    assert ("30 rows have an outcome, and 30 columns are learned from" in doubt) == told
+
+
 @pytest.mark.parametrize("kept", [(), ("zip",)])
 @pytest.mark.parametrize("by", ["zip", "chance"])
 def test_a_text_of_too_many_values_by_which_outcomes_are_missing_is_told(by, kept):

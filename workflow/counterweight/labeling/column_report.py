@@ -184,7 +184,22 @@ def column_report(
     if roles.get("scores"):
         aside = {"use": "left out", "why": ONLY_SCORES, "leak": "", "doubt": ""}
         facts = {name: one if one.role else one._replace(**aside) for name, one in facts.items()}
+    outcome, features = roles.get("outcome"), sum(one.use == "feature" for one in facts.values())
+    if outcome in facts:
+        facts[outcome] = _doubted(facts[outcome], [_too_few(one, features) for one in secrets])
     return [facts[name] for name in columns]
+
+
+def _too_few(secret, features):
+    """That rows whose secret is known are no more than the columns to learn from, or ""."""
+    known = int(secret.known.sum())
+    if not secret.closely or known > features or known == len(secret.known):
+        return ""
+    return (
+        f"{known} rows have {secret.one}, and {features} columns are learned from: estimates of "
+        "the others then stay near the rows that have one; leave out columns that cannot matter "
+        "(columns.ignore)"
+    )
 
 
 NO_LEVELS = "no text occurs often enough to learn from"

@@ -41,10 +41,10 @@ def test_chances_are_swept_where_all_test_rows_are_there(rate):
     assert classification._reference(study) == ("plain" if whole else None)
     assert ("gamma" in study["figures"]) == whole
     plain, weighed = (job(plan, "evaluate", name) for name in ("plain", "weighed"))
-    assert bool(plain.inputs["reference"]) == whole == bool(weighed.inputs["reference"])
-    # The reference itself gains nothing over itself.
-    compared = [one.given.get("compared") for one in (plain, weighed)]
-    assert compared == ([False, True] if whole else [None, None])
+    assert bool(plain.inputs["labels"]) == whole == bool(weighed.inputs["labels"])
+    # The rate is told of one method alone.
+    rated = [one.given.get("rated") for one in (plain, weighed)]
+    assert rated == ([True, False] if whole else [None, None])
     assert bool(plain.inputs["rates"]) == (not whole) == classification._thinned(study)
 
 

@@ -178,8 +178,12 @@ def _fitted(job, frame, features, labels, at, answers, made, held):
     if comparison is not None and given["everybody"]:
         rivals = comparison.rivals(chosen["place"], given["candidates"], answers)
     facts["rests_on"] = _rests_on(chosen, losses, given["candidates"], drawn)
+    records = [] if drawn is None else drawn.records()
     if against is not None:
         facts["doubt"] = against.words(offer["direction"])
+        job.log.warning("%s", facts["doubt"])
+        told = {"metric": "offers_against", "rows": len(X)}
+        records += [told | {"part": p, "value": v} for p, v in against._asdict().items()]
     if rivals:
         others = listed(dict.fromkeys(one["model"] for one in rivals))
         facts["rests_on"].append(
@@ -209,14 +213,8 @@ def _fitted(job, frame, features, labels, at, answers, made, held):
             f"Only {listed(in_figures(one, 6) for one in offer['grid'])} were made, and no answer "
             "tells of what lies between: offers are of these (offer.between: any lets others be)."
         )
-    if against is not None:
-        job.log.warning("%s", facts["doubt"])
     for sentence in facts["rests_on"]:
         job.log.info("%s", sentence)
-    records = [] if drawn is None else drawn.records()
-    if against is not None:
-        told = {"metric": "offers_against", "rows": len(X)}
-        records += [told | {"part": p, "value": v} for p, v in against._asdict().items()]
     # No answer is near offers between few that were made.
     if drawn is None or not drawn.random or (len(gaps) and not offer["only_made"]):
         return saved, losses, records, None
@@ -538,15 +536,15 @@ def _gains(saved, X, priced, levels, past):
         worth = saved.accepted(people, beside) * saved.scale.revenue(beside)
         claim = float(np.mean(priced["best_revenue"][rows] - worth))
         off = most = saved.facts["optimism"]
+        back = 0.0
         if part == "single":
             # All that choosing adds, or half where a prior has held curves back: within are both.
             most = max(min(saved.by_choosing(X), claim), 0.0)
-            off = most if off else most / 2
+            off = back = most if off else most / 2
         value = claim - off
         told = people, own, saved.scale.revenue(own), len(rows) * value
-        ends = [one / len(rows) for one in saved.total_ends(*told, beside=beside)]
-        if part == "single":
-            ends = ends[0] - (most - off), ends[1] + off
+        low, high = (one / len(rows) for one in saved.total_ends(*told, beside=beside))
+        ends = low - (most - off), high + back
         for end, one in zip(("", "_low", "_high"), (value, *ends), strict=True):
             if np.isfinite(one):
                 made = {"metric": f"expected_over{end}", "part": part, "rows": len(rows)}

@@ -314,8 +314,8 @@ class SavedOffers(SavedModel):
         told |= {"doubt": doubt} if (doubt := self.facts.get("doubt")) else {}
         over = self.facts.get("no_gain")
         told |= {"no gain is shown over": listed(over)} if over else {}
-        share = f"{100 * self.facts.get('untried', 0.0):.3g} %"
-        return told | ({"nothing like it was tried of": share} if "untried" in self.facts else {})
+        share = self.facts.get("untried")
+        return told | ({"nothing like it was tried of": f"{100 * share:.3g} %"} if share else {})
 
     def acceptance(self, frame: pd.DataFrame, offers: ArrayLike) -> pd.DataFrame:
         """Chance (n,) that each person accepts an offer, or one each (n,), in the user's units.

@@ -44,6 +44,7 @@ from counterweight.reporting.wording import (
     listing,
     middle,
     number,
+    offer_places,
     percent,
     places_for,
     told_apart,
@@ -587,14 +588,11 @@ def _offers(table):
     if "allotted_offer" in table:
         return f"New people: {allotted_in_words(table, ends, table['allotted_revenue'].sum())}"
     best, earned = table["best_offer"], table["best_revenue"].mean()
-    low, half, high = np.nanquantile(best.to_numpy(float), [0.25, 0.5, 0.75])
-    places = places_for([half], 2 if abs(half) < 10_000 else 0, most=SMALLEST)
-    which = (
-        f"the best offer is {number(half, places)} at the median, and {number(low, places)} to "
-        f"{number(high, places)} for the middle half"
-    )
+    quartiles = np.nanquantile(best.to_numpy(float), [0.25, 0.5, 0.75])
+    low, half, high = (number(one, offer_places(quartiles[1])) for one in quartiles)
+    which = f"the best offer is {half} at the median, and {low} to {high} for the middle half"
     if best.nunique() == 1:
-        which = f"the offer to everybody is {number(half, places)}"
+        which = f"the offer to everybody is {half}"
     return (
         f"{number(len(table), 0)} new people: {which}; it is expected to bring "
         f"{number(earned, places_for([earned], most=SMALLEST))} a person, "

@@ -57,7 +57,12 @@ def amount(value, figures=4, sign=False):
 def middle(values):
     """The median of amounts in print."""
     value = values.median()
-    return number(value, places_for([value], 2 if abs(value) < 10_000 else 0, most=SMALLEST))
+    return number(value, offer_places(value))
+
+
+def offer_places(value):
+    """Digits after the point of an offer in print."""
+    return places_for([value], 2 if abs(value) < 10_000 else 0, most=SMALLEST)
 
 
 def as_written(value):

@@ -92,6 +92,8 @@ class Corners:
                 count = n * _upper_corner(place[:, None], where, related, floor / n)
                 emptiest = np.where(np.isfinite(edge), count, -np.inf).max(axis=0)
                 there = np.flatnonzero(emptiest >= floor)
+                if not len(there):
+                    continue
                 there = there[_largest(emptiest[there], most)]
                 where, related, edge = where[:, there], related[there], edge[:, there]
                 count = n * _upper_corner(place[:, None], where, related, expected / n)

@@ -248,10 +248,8 @@ def behaviour(numbers):
             means = [known.mean for known in shares]
             ends = dict.fromkeys(map(percent, (min(means), max(means))))
             limit = COVERAGE.limit
-            kept, wide = (
-                sum(one.high >= limit for one in shares),
-                sum(o.low > limit for o in shares),
-            )
+            kept = sum(one.high >= limit for one in shares)
+            wide = sum(one.low > limit for one in shares)
             more = f", {wide} by intervals that are wider than that takes" if wide else ""
             yield (
                 f"{capital(numbers.label(source))}: intervals hold {what} in "

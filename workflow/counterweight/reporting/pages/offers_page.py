@@ -196,13 +196,14 @@ def answer(numbers):
     rivals = [other for other in others if other.source != line.source]
     warning, compared = instead(numbers, line, rivals) or prediction(numbers, line, rivals)
     earned, cards, points = earnings(numbers, line, rivals)
-    warnings = against(numbers) or turned(numbers, [line, *others]), warning
+    turned_round = against(numbers)
+    warnings = turned_round or turned(numbers, [line, *others]), warning
     first, *random = [*at_random(numbers)] or [None]
     texts = (*warnings, first, *earned[:1], *random, *earned[1:], compared)
     paid, totals = in_total(numbers)
     paid = paid and paid + taken_to_earn(numbers)
     if paid:  # a table of one's own: what its file of offers is expected to bring leads
-        ends = () if against(numbers) else at_an_end(numbers)
+        ends = () if turned_round else at_an_end(numbers)
         limits = (*claimed(numbers), *ends, *pooled_levels(numbers))
         unshown = no_gain(numbers)
         lead = f"{unshown[0]} {paid}" if unshown else paid
@@ -217,7 +218,7 @@ def answer(numbers):
         known, step = found
         kept = ("With past offers", "Revenue a person, within the limits")
         totals = (*known, *(one for one in totals if one.label.startswith(kept)))
-        todo = todo if against(numbers) else (step, *todo[1:])
+        todo = todo if turned_round else (step, *todo[1:])
     said = [text for text in (*texts, *bought, *within_limits(numbers)) if text]
     if warning and said[0] == warning:
         points = predicted(numbers, line, others)

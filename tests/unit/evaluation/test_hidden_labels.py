@@ -375,7 +375,7 @@ def swept_by(records, metric, gamma, end):
 
 def test_sweeps_of_a_study_begin_at_the_labeled_rows_and_hold_the_truth():
     p, s, y, labels, truth, made = world()
-    records = sweep_predictions(made, labels, truth, rated=True)
+    records = sweep_predictions(made, labels, truth)
     estimate = (y[s].sum() + p[~s].sum()) / len(p)
     assert swept_by(records, "swept_rate", 1.0, "least") == pytest.approx(estimate, abs=0.02)
     low, high = (swept_by(records, "swept_rate", 2.0, end) for end in ("least", "most"))
@@ -390,29 +390,28 @@ def test_hidden_labels_count_in_what_is_called_the_truth_alone():
     p, s, y, labels, truth, made = world()
     other = predictions(np.clip(p + 0.1, 0, 1), 0, made["row"], "general")
     turned = truth | {"y_general": np.where(s, y, 1 - y)}
-    for rated in (False, True):
-        before, after = (
-            sweep_predictions(other, labels, known, rated=rated) for known in (truth, turned)
-        )
-        named = [
-            [r for r in records if r["metric"] == "gamma_of_truth" or r.get("variable") == "truth"]
-            for records in (before, after)
-        ]
-        assert [r for r in before if r not in named[0]] == [r for r in after if r not in named[1]]
-        assert named[0] != named[1]
+    before, after = (sweep_predictions(other, labels, known) for known in (truth, turned))
+    named = [
+        [r for r in records if r["metric"] == "gamma_of_truth" or r.get("variable") == "truth"]
+        for records in (before, after)
+    ]
+    assert [r for r in before if r not in named[0]] == [r for r in after if r not in named[1]]
+    assert named[0] != named[1]
 
 
 def test_a_method_is_judged_by_its_own_chances_calibrated_on_labeled_rows():
     p, s, y, labels, truth, made = world()
     odd = predictions(expit(3 * logit(p) + 1), 0, made["row"], "general")  # the same order
-    of_each = [sweep_predictions(one, labels, truth, rated=False) for one in (made, odd)]
+    of_each = [sweep_predictions(one, labels, truth) for one in (made, odd)]
     for records, q in zip(of_each, (p, odd["p"]), strict=True):
         told = swept_by(records, "swept_accuracy", 1.0, "least")
         chance = np.where(s, y, p)
         expected = np.where(q >= 0.5, chance, 1 - chance).mean()
         assert told == pytest.approx(expected, abs=0.02)
-        assert not any(r["metric"] == "swept_rate" for r in records)
-        assert {r["part"] for r in records if r["metric"] == "turns_at"} == {"constant"}
+        assert swept_by(records, "swept_rate", 1.0, "least") == pytest.approx(
+            chance.mean(), abs=0.02
+        )
+        assert {r["part"] for r in records if r["metric"] == "turns_at"} == {"constant", "rate"}
 
 
 @pytest.mark.parametrize("least", [0.0, -np.inf])

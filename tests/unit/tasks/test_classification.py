@@ -38,13 +38,12 @@ def test_chances_are_swept_where_all_test_rows_are_there(rate):
     plan = planned(keep_rate=rate)
     study = plan["studies"]["mine"]
     whole = rate == 1
-    assert classification._reference(study) == ("plain" if whole else None)
     assert ("gamma" in study["figures"]) == whole
-    plain, weighed = (job(plan, "evaluate", name) for name in ("plain", "weighed"))
+    plain, weighed, seeing = (
+        job(plan, "evaluate", name) for name in ("plain", "weighed", "seeing")
+    )
     assert bool(plain.inputs["labels"]) == whole == bool(weighed.inputs["labels"])
-    # The rate is told of one method alone.
-    rated = [one.given.get("rated") for one in (plain, weighed)]
-    assert rated == ([True, False] if whole else [None, None])
+    assert not seeing.inputs["labels"]
     assert bool(plain.inputs["rates"]) == (not whole) == classification._thinned(study)
 
 

@@ -165,13 +165,13 @@ def gamma_of(mean, truth):
     return min(turns_at(outside), MOST)
 
 
-def sweep_predictions(predictions, labels, truth, *, rated):
+def sweep_predictions(predictions, labels, truth):
     """Sweeps of the predictions of a method of a study of classifiers, by repeat and target.
 
     What would be seen if labels were missing at random comes from the method's own predictions of
     test rows, calibrated on the labeled ones. By the chances of another method it would lose by
     construction, as nothing decides right more often than these themselves. Hidden labels count in
-    the metric ``gamma_of_truth`` and as the truth alone. `rated`: of it the rates are told.
+    the metric ``gamma_of_truth`` and as the truth alone.
     """
     seen, known = by_repeat(labels), by_repeat(truth)
     own = {key: (rows, p) for key, rows, p in _blocks(predictions)}
@@ -186,7 +186,7 @@ def sweep_predictions(predictions, labels, truth, *, rated):
             continue
         calibration, rate = labeled
         p = np.where(hidden, calibration(q), y)
-        records += [place | record for record in _swept(p, q, y, hidden, rate if rated else None)]
+        records += [place | record for record in _swept(p, q, y, hidden, rate)]
     return records
 
 
@@ -217,11 +217,13 @@ def _labeled(own, repeat, target, labels, truth):
 def _swept(p, q, y, hidden, rate):
     """Records of one block; `y` of hidden rows counts as the truth alone.
 
-    `rate` is that of the labeled rows, None for a method of which no rate is told.
+    `rate` is that of the labeled rows.
     """
-    means = {"swept_accuracy": accuracy_parts(q), "swept_brier": brier_parts(q)}
-    if rate is not None:
-        means["swept_rate"] = (np.ones(len(p)), np.zeros(len(p)))
+    means = {
+        "swept_accuracy": accuracy_parts(q),
+        "swept_brier": brier_parts(q),
+        "swept_rate": (np.ones(len(p)), np.zeros(len(p))),
+    }
     records = []
     for metric, (slope, constant) in means.items():
         mean = SweptMean(p, slope, constant, hidden=hidden)

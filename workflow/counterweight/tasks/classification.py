@@ -90,7 +90,8 @@ def finish(name, study):
     _check_against(name, study)
     if study.get("deliver"):
         _check_delivered(name, study)
-    if _reference(study) and "gamma" not in study["figures"]:
+    swept = any(_swept_by_gamma(study, method) for method in study["methods"])
+    if swept and "gamma" not in study["figures"]:
         study["figures"] = [*study["figures"], "gamma"]
 
 
@@ -119,24 +120,13 @@ def _check_against(name, study):
         )
 
 
-def _reference(study):
-    """The method of whose chances rates are told where labels are missing; None where none are.
-
-    The first that has learned from labeled rows as they are: no weights, nothing that is hidden,
-    no other model to begin from.
-    """
-    declared = components.declared
+def _swept_by_gamma(study, method):
+    """Whether rows without a label are swept by Γ, with the chances of this method."""
+    declared, spec = components.declared, study["methods"][method]
     rule, protocol = study["labeling"]["rule"], study["evaluation"]["protocol"]
     swept = declared("protocol", protocol, "SWEEPS_GAMMA", False) and study["keep_rate"] == 1
-    if not swept or declared("labeling", rule, "COMPLETE", False):
-        return None
-    marks = ("weights", "oracle", "starts", "sweep")
-    plain = (
-        name
-        for name, spec in study["methods"].items()
-        if spec["reported"] and not any(spec[mark] for mark in marks)
-    )
-    return next(plain, None)
+    incomplete = not declared("labeling", rule, "COMPLETE", False)
+    return swept and incomplete and not (spec["oracle"] or spec["sweep"])
 
 
 def _check_delivered(name, study):
@@ -370,9 +360,8 @@ def plan_evaluate(plan, study, method, at):
         if options["segment"]:
             inputs["table"] = at.table
     given["asked"] = asked
-    reference, spec = _reference(study), study["methods"][method]
-    if reference and not (spec["oracle"] or spec["sweep"]):
-        inputs["labels"], given["rated"] = at.labels, method == reference
+    if _swept_by_gamma(study, method):
+        inputs["labels"] = at.labels
     uses += tuple(("metric", metric) for metric in plan["metrics"])
     return Job(f"{_HERE}:evaluate", inputs, parts | given | draws(plan, study), uses)
 
@@ -407,7 +396,7 @@ def evaluate(job):
         from counterweight.evaluation.hidden_labels import sweep_predictions
 
         labels = read_columns(job.input.labels, ["repeat", "row", "selected"])
-        records += sweep_predictions(predictions, labels, truth, rated=given["rated"])
+        records += sweep_predictions(predictions, labels, truth)
     return records
 
 

@@ -101,22 +101,14 @@ def test_nothing_is_said_where_nothing_was_swept():
     assert [*page.how_wrong(numbers(svm=[{"metric": "auc", "value": 0.7}]))] == []
 
 
-def test_without_the_method_whose_rate_is_told_accuracy_is_told_alone():
-    known = numbers(ramp=swept("swept_accuracy", {1.0: (0.7, 0.7), 2.0: (0.6, 0.8)}))
-    told = [*page.how_wrong(known)]
-    assert told and not any(text.startswith("Swept are") for text in told)
-
-
 def test_of_classifiers_the_model_of_the_chances_is_named_and_the_truth_beside_the_bounds():
     truth = [
         {"metric": "swept_rate", "variable": "truth", "value": 0.31},
         {"metric": "gamma_of_truth", "part": "swept_rate", "value": 2.5},
     ]
     known = numbers(svm=swept("swept_rate", RATE) + truth)
-    assert page.reference_of(known) == "svm"
     told = [*page.how_wrong(known)]
-    assert told[1].startswith("Swept are a method's own chances, calibrated on labeled test rows;")
-    assert "of the rate those of Svm." in told[1]
+    assert told[1].startswith("Swept are the chances that Svm gives, calibrated on labeled test")
     assert told[-1].endswith(
         "rate of outcome = 1, everyone is 31.0 %; the bounds contain it from Γ = 2.5 on."
     )
@@ -137,14 +129,17 @@ def test_the_gamma_of_the_truth_is_told_in_words_at_its_ends(gamma, told):
     assert [*page.how_wrong(known)][-1].endswith(told)
 
 
-def test_accuracy_is_told_of_the_main_method_with_the_truth_of_hidden_labels():
+def test_the_main_method_is_swept_with_the_truth_of_hidden_labels():
     accuracy = swept("swept_accuracy", {1.0: (0.8, 0.8), 2.0: (0.7, 0.9)})
+    other = {gamma: (low + 0.1, high + 0.1) for gamma, (low, high) in RATE.items()}
     known = numbers(
         {"main": "ramp"},
         svm=swept("swept_rate", RATE) + [{"metric": "accuracy", "value": 0.8}],
-        ramp=accuracy + [{"metric": "accuracy", "value": 0.83}],
+        ramp=swept("swept_rate", other) + accuracy + [{"metric": "accuracy", "value": 0.83}],
     )
-    *_, found = page.swept_of(known)
+    rate, found = page.swept_of(known)
+    assert rate.source == "ramp" and rate.range(2.0) == "28.0 to 37.0 %"
+    assert "the chances that Ramp gives" in " ".join(page.how_wrong(known))
     assert found.title == "Accuracy of Ramp, everyone" and found.common
     assert found.range(2.0) == "70.0 to 90.0 %" and found.truth.mean == pytest.approx(0.83)
 

@@ -107,10 +107,9 @@ def swept_of(numbers, target=None):
     """
     targets = numbers.plan["targets"]
     target = target or ("unlabeled" if "unlabeled" in targets else targets[0])
-    main, reference = numbers.delivered[0] or numbers.main, reference_of(numbers)
-    names = {"outcome": outcome_of(numbers)}
+    main, names = numbers.delivered[0] or numbers.main, {"outcome": outcome_of(numbers)}
     for metric, title, known in SWEPT:
-        sources = filter(None, (GIVEN, main, reference))
+        sources = filter(None, (GIVEN, main, *numbers.sources))
         source = next((one for one in sources if numbers.measured(metric, target, one)), None)
         if source is None:
             continue
@@ -148,12 +147,6 @@ def blank_of(numbers, word="label"):
     return numbers.plan.get("whom") or f"rows without {'an' if word == 'outcome' else 'a'} {word}"
 
 
-def reference_of(numbers):
-    """The method whose chances are swept in a study of classifiers; None where there is none."""
-    known = (name for name in numbers.sources if numbers.measured("swept_rate", None, name))
-    return next(known, None)
-
-
 def turns(numbers, source, conclusion, target):
     """The side of a conclusion at Γ = 1 (above, below, "" for none), and where it turns."""
     sides = {
@@ -188,19 +181,18 @@ def how_wrong(numbers):
     )
     if numbers.get("delivered", "unsupported_headline", shown[0].target).mean == 1:
         yield "Here Γ is of all rows, and the model is trusted for those like no labeled row."
-    reference = reference_of(numbers)
-    if shown[0].source != GIVEN and reference:
+    if shown[0].source != GIVEN:
         yield (
-            "Swept are a method's own chances, calibrated on labeled test rows; of the rate those "
-            f"of {numbers.label(reference)}. Where a method's form is wrong for rows of other "
-            "kinds than those, numbers are off at Γ = 1, though labels be missing at random."
+            f"Swept are the chances that {numbers.label(shown[0].source)} gives, calibrated on "
+            "labeled test rows. Where its form is wrong for rows of other kinds than those, "
+            "numbers are off at Γ = 1, though labels be missing at random."
         )
     yield from (f"{one.sentence}." for one in shown)
     yield from conclusions(numbers, shown[0].target)
     for one in shown:
         known = numbers.get(one.source, "gamma_of_truth", one.target, part=one.metric)
         if known.known and one.metric in ("swept_rate", "swept_accuracy"):
-            size = f"the bounds contain it from Γ = {number(known.mean, 1)} on"
+            size = f"the bounds contain it from Γ = {_factor(known.mean)} on"
             if known.mean <= 1.005:
                 size = "the bounds contain it at Γ = 1 already"
             elif known.least >= MOST:
@@ -214,8 +206,8 @@ def how_wrong(numbers):
 def conclusions(numbers, target):
     """Sentences on the Γ at which conclusions turn."""
     main, whom = numbers.delivered[0] or numbers.main, whom_of(numbers, target)
-    for source in dict.fromkeys((GIVEN, reference_of(numbers))):
-        side, known = turns(numbers, source, "rate", target) if source else ("", Estimate())
+    for source in dict.fromkeys((GIVEN, *(one.source for one in swept_of(numbers, target)))):
+        side, known = turns(numbers, source, "rate", target)
         nearer = numbers.get(source, "e_value", target, part="rate", variable="interval")
         if side and not nearer.mean <= 1:
             rate = f"rate of {outcome_of(numbers)}"

@@ -119,7 +119,8 @@ def test_of_classifiers_the_model_of_the_chances_is_named_and_the_truth_beside_t
     [
         (1.0, "the bounds contain it at Γ = 1 already."),
         (1.005, "the bounds contain it at Γ = 1 already."),
-        (1.1, "the bounds contain it from Γ = 1.1 on."),
+        (1.1, "the bounds contain it from Γ = 1.10 on."),
+        (2.5, "the bounds contain it from Γ = 2.5 on."),
         (MOST, f"it lies outside the bounds even at Γ = {MOST:g}."),
     ],
 )

@@ -340,3 +340,34 @@ def test_the_start_counts_as_rows_like_it():
     assert first == pytest.approx(2 * rows.sum(axis=1))
     assert second == pytest.approx(2 * np.einsum("kni,knj->kij", rows, rows))
     assert counts == pytest.approx(4 * shares)
+
+
+def test_starts_that_are_not_given_are_fitted_by_the_weights_of_unlabeled_rows():
+    rng = np.random.default_rng(3)
+    y = np.arange(120) % 2
+    X = rng.normal(size=(120, 2)) + y[:, None]
+    # Rows without a label that are those with one: all weights are alike.
+    same = {
+        start: ShiftedMixtureClassifier(components=1, iterations=3, start=start).fit(
+            X, y, X_unlabeled=X, rng=np.random.default_rng(0)
+        )
+        for start in ("lemma2", "labeled")
+    }
+    assert same["labeled"].selected_share_ == 0.5
+    p = [model.predict_proba(X) for model in same.values()]
+    np.testing.assert_allclose(*p, atol=1e-6)
+    labeled = GenerativeClassifier(1).fit(X, y, rng=np.random.default_rng(0))
+    starts = {"labeled": labeled.to_arrays()}
+    given = ShiftedMixtureClassifier(components=1, iterations=3, start="labeled").fit(
+        X, X_unlabeled=X, starts=starts
+    )
+    np.testing.assert_allclose(given.predict_proba(X), p[1], rtol=1e-9)
+    # Where rows to the right are left unlabeled, the start is of more such rows.
+    right = np.vstack([X + [2.0, 0.0], X + [2.0, 0.0]])
+    begun = ShiftedMixtureClassifier(components=1, iterations=0).fit(
+        X, y, X_unlabeled=right, rng=np.random.default_rng(0)
+    )
+    assert begun.selected_share_ == pytest.approx(1 / 3)
+    assert (begun.means_[:, 0, 0] > labeled.mixtures_.means[:, 0, 0] + 0.3).all()
+    with pytest.raises(CounterweightError, match="requires y to be passed"):
+        ShiftedMixtureClassifier().fit(X, X_unlabeled=X)

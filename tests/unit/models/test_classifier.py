@@ -1,12 +1,22 @@
 """Models of 0 and 1 have scikit-learn's habits."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+from counterweight.errors import CounterweightError
 from counterweight.models.boosting import BoostedClassifier
 from counterweight.models.class_mixtures import GenerativeClassifier, ShiftedMixtureClassifier
+from counterweight.models.classifier import class_within, positive, sibling, stored_within
 from counterweight.models.joint_fits import JointClassifier
 from counterweight.models.log_policies import ColumnPolicy, ImitatedPolicy, UniformPolicy
-from counterweight.models.logistic import AdaptedLogistic, CostingClassifier, LogisticModel
+from counterweight.models.logistic import (
+    AdaptedLogistic,
+    AmountModel,
+    CostingClassifier,
+    LogisticModel,
+    RidgeModel,
+)
 from counterweight.models.subsampling.budgeted import BudgetedClassifier
 from counterweight.models.subsampling.subsampled import SubsampledClassifier
 from counterweight.models.tilted import TiltedClassifier
@@ -74,3 +84,71 @@ def test_a_stored_classifier_answers_in_its_own_classes(classes):
     assert again.predict(X).tolist() == model.predict(X).tolist()
     # Classes of 0 and 1 need no array: files of before have none.
     assert ("class_values" in arrays) == (classes != (0, 1))
+
+
+def told(**has):
+    """A model that says what it was asked, as chances or as numbers."""
+    asked = {}
+
+    def predict_proba(X, **more):
+        asked.update(more)
+        return np.column_stack([1 - X[:, 0], X[:, 0]])
+
+    return SimpleNamespace(predict_proba=predict_proba, **has), asked
+
+
+def test_a_model_is_told_the_population_and_who_is_labeled_where_it_asks():
+    X, labeled = np.array([[0.2], [0.7]]), np.array([True, False])
+    for has, expected in (
+        ({}, {}),
+        ({"TARGETED": True}, {"target": "all"}),
+        ({"SELECTED": True}, {"selected": labeled}),
+        ({"SELECTED": True, "TARGETED": True}, {"selected": labeled, "target": "all"}),
+    ):
+        model, asked = told(**has)
+        assert positive(model, X, "all", labeled).tolist() == [0.2, 0.7]
+        assert asked == expected
+    number = SimpleNamespace(predict=lambda X: 10 * X[:, 0])
+    np.testing.assert_allclose(positive(number, X, "all"), [2.0, 7.0])
+
+
+@pytest.mark.parametrize(
+    "name", ["shifted_mixture", "bickel_joint", "constrained", "budgeted", "offer_logistic"]
+)
+def test_what_asks_for_more_than_rows_labels_and_weights_is_not_held_by_another_model(name):
+    with pytest.raises(CounterweightError, match=f"{name} cannot be tried: choose a classifier"):
+        class_within(name, "tried")
+
+
+def test_what_is_not_refused_may_be_held():
+    assert class_within("logistic", "tried") is LogisticModel
+    assert class_within("generative", "tried") is GenerativeClassifier
+    # Boosting of a table with blanks may see unlabeled rows; by default nobody may.
+    assert class_within("logistic", "tried", refused=("UNLABELED",)) is LogisticModel
+    for refused in (("KEYED",), ("SAMPLED", "KEYED")):
+        with pytest.raises(CounterweightError, match="budgeted cannot be tried"):
+            class_within("budgeted", "tried", refused)
+
+
+def test_numbers_and_amounts_are_learned_by_siblings():
+    assert sibling(LogisticModel, True) is sibling(LogisticModel, True, True) is LogisticModel
+    assert sibling(LogisticModel, False) is RidgeModel
+    assert sibling(LogisticModel, False, True) is AmountModel
+    alone = SimpleNamespace(NUMBERS=SimpleNamespace())
+    assert sibling(alone, False, True) is alone.NUMBERS
+
+
+def test_a_stored_model_comes_back_with_the_options_that_there_still_are():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(80, 2))
+    amount = np.exp(X[:, 0])
+    options = {"l2": 0.5, "of_another_version": 3}
+    for kind, y, binary in (
+        (LogisticModel, (X[:, 0] > 0).astype(int), True),
+        (RidgeModel, X[:, 0] - 1, False),
+        (AmountModel, amount, False),
+    ):
+        model = kind(l2=0.5).fit(X, y)
+        again = stored_within("logistic", options, model.to_arrays(), binary)
+        assert type(again) is kind and again.l2 == 0.5
+        np.testing.assert_array_equal(positive(again, X, ""), positive(model, X, ""))

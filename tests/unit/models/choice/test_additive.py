@@ -191,3 +191,30 @@ def test_columns_are_standardised_and_their_products_and_slopes_written_out():
     # Where numbers are many each has fewer, down to four.
     many = AdditiveDesign().fit(rng.normal(size=(300, 30)), None, pairs=False)
     assert many.knots_.shape == (30, 150 // 30 + 2)
+
+
+def test_a_column_of_two_values_is_a_category_of_its_own():
+    rng = np.random.default_rng(11)
+    X = np.column_stack([rng.normal(size=90), np.arange(90) % 2, np.arange(90) % 3, np.ones(90)])
+    told = AdditiveDesign().fit(X[:, :3])
+    assert told.numbers_.tolist() == [0, 2] and told.levels_.tolist() == [1]
+    # Beside declared categories each has a number that none of them has.
+    more = np.column_stack([X[:, :3], np.eye(3)[np.arange(90) % 3], np.arange(90) % 7 == 1])
+    groups = AdditiveDesign().fit(more, Layout.of(7, [[3, 4, 5]])).groups_
+    assert len(groups) == 5 and len(np.unique(groups)) == 3 and len(np.unique(groups[1:4])) == 1
+
+
+def test_a_number_that_is_nearly_always_the_same_bends_over_its_range():
+    x = np.zeros(600)
+    x[:3] = 1.0, 2.0, 5.0
+    X = np.column_stack([x, np.random.default_rng(12).normal(size=600)])
+    design = AdditiveDesign().fit(X, pairs=False)
+    assert (np.diff(design.knots_, axis=1) > 0).all()
+    assert np.isfinite(design.columns(X, np.full(600, 0.5))).all()
+
+
+def test_answers_that_are_all_alike_give_one_chance():
+    X, t, _, _ = drawn(40, np.random.default_rng(13))
+    model = OfferAdditive().fit(X, np.ones(40), t, categories=LAYOUT)
+    np.testing.assert_allclose(model.predict_acceptance(X, t), 40.5 / 41)
+    assert np.isinf(model.precision()).all()

@@ -10,6 +10,7 @@ from counterweight.models.choice.covariates import Mover, few_steps_apart, risen
 from counterweight.models.choice.offer_model import expected_revenue, soft_optimal_offer
 from counterweight.models.choice.predictive_choice import PredictiveChoiceModel
 from counterweight.models.choice.pricing import pricer, quantiles
+from counterweight.models.choice.segment_model import Features
 from counterweight.numerics.emissions import Layout
 from scipy.special import expit
 
@@ -232,3 +233,24 @@ def test_rows_that_count_several_times_raise_the_likelihood_as_repeated_ones():
     # At the top of the likelihood weighted residuals sum to 0, also times the offer.
     left = often * (y - expit(found[0]))
     assert abs(left.sum()) < 0.5 and abs(left @ t) < 0.5
+
+
+def test_the_pair_of_categories_that_does_not_add_up_is_taken_in():
+    rng = np.random.default_rng(6)
+    codes, t = rng.integers(2, size=(3, 2000)), rng.random(2000)
+    a, b, c = codes
+    p = expit(9 * (t - 0.5 - 0.1 * (a - 0.5) - 0.3 * ((b == c) - 0.5)))
+    y = (rng.random(2000) < p).astype(int)
+    layout = Layout.of(6, [(0, 1), (2, 3), (4, 5)])
+    X, ones = np.hstack([np.eye(2)[one] for one in codes]), np.ones(2000)
+    features = Features.fitted(X, ones, 1e-3, layout)
+    mover = Mover(X, t, y, ones, features)
+    columns, moves = mover.begin()
+    assert mover.pairs == [(0, 1), (0, 2), (1, 2)]
+    s = mover.design[:, columns] @ moves
+    truth = 0.1 * (a - 0.5) + 0.3 * ((b == c) - 0.5)
+    np.testing.assert_allclose(s - s.mean(), truth - truth.mean(), atol=0.03)
+    # What is said of people is the same by coefficients of levels and pairs.
+    told = mover.thresholds(columns, moves)
+    np.testing.assert_allclose(told.moves(X), s, atol=1e-12)
+    assert len(np.flatnonzero(told.coefficients[6:14])) == 0

@@ -1,8 +1,11 @@
 """Membership by gates: known gates are recovered, and what must hold of any."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
+from counterweight.models.choice import covariates
 from counterweight.models.choice.covariates import (
     as_choices,
     discriminant,
@@ -99,6 +102,10 @@ def test_gates_are_written_as_segments_with_the_same_shares():
     gates = rng.normal(size=(3, 6))
     shares = segment_shares(data, as_choices(gates, rng.normal(size=(3, 2)) + 5, 2))
     np.testing.assert_allclose(shares, softmax(gate_design(data) @ gates.T, axis=1), rtol=1e-9)
+    # Levels of any size leave finite shares.
+    steep = gates * np.array([1.0, 1.0, 1.0, 300.0, 300.0, 300.0])
+    shares = as_choices(steep, rng.normal(size=(3, 2)) + 5, 2).shares
+    assert shares.max() == 1.0 and (shares >= 0).all()
 
 
 def test_a_stored_model_prices_the_same_and_draws_spread(known):
@@ -185,3 +192,29 @@ def test_gates_of_known_members_are_those_of_linear_discriminant_analysis():
     np.testing.assert_allclose(gates[:, 1:] - gates[0, 1:], slopes - slopes[0], atol=1e-10)
     heights = np.log(1 / 3) - 0.5 * (slopes * means).sum(axis=1)
     np.testing.assert_allclose(gates[:, 0] - gates[0, 0], heights - heights[0], atol=1e-10)
+
+
+def test_a_segment_is_divided_along_what_goes_with_the_answers(monkeypatch):
+    rng = np.random.default_rng(5)
+    data = ChoiceRows(rng.normal(size=(200, 2)), rng.random(200), rng.integers(2, size=200) * 1.0)
+    rows, begun = (
+        gate_design(data),
+        SimpleNamespace(
+            gates=np.array([[0.3, 0.1, 0.0], [-0.2, 0.0, 0.5]]),
+            curves=np.array([[0.5, 3.0], [1.0, 9.0]]),
+        ),
+    )
+    monkeypatch.setattr(
+        covariates, "fit_gates", lambda data, gates, curves, *_, **how: (gates, curves)
+    )
+    gates, curves = covariates._split_gates(data, begun, None, rows)
+    largest = int(softmax(rows @ begun.gates.T, axis=1).sum(axis=0).argmax())
+    assert gates.shape == (3, 3) and (gates[1 - largest] == begun.gates[1 - largest]).all()
+    # Both halves together have the weight of the whole, and lie on either side of it.
+    both = gates[[largest, 2]]
+    assert np.exp(both[:, 0]).sum() == pytest.approx(np.exp(begun.gates[largest, 0]))
+    np.testing.assert_allclose(both.mean(axis=0)[1:], begun.gates[largest, 1:])
+    lean = np.cov(rows[:, 1:].T, data.y, bias=True)[:2, 2]
+    np.testing.assert_allclose(both[0, 1:] - both[1, 1:], lean, atol=1e-12)
+    moved = curves[[largest, 2]] - begun.curves[largest]
+    np.testing.assert_allclose(moved, [[1.0, 0.0], [-1.0, 0.0]])

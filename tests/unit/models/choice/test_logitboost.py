@@ -113,3 +113,24 @@ def test_a_fixed_number_of_steps_is_kept(iterations):
     Z, y = drawn(300)
     model = LogitBoost(iterations=iterations).fit(Z[:, :2], y, expit(Z[:, 2]))
     assert model.models_[0]["iterations"] == iterations
+
+
+def test_a_line_that_goes_too_far_is_halved_until_the_loss_falls():
+    """Rows near 0 ask for a slope by which those far away, sure of their answer, become wrong."""
+    Z = np.repeat([1.0, -1.0, 10.0, -10.0], [10, 10, 1, 1])[:, None]
+    y = np.repeat([0, 1, 1, 0], [10, 10, 1, 1])
+    boost = Boost(Z, y, coef=[0.6])
+    before, p = boost.loss, expit(0.6 * Z[:, 0])
+    # Newton's step of a line without a level, as classes mirror each other.
+    newton = ((y - p) * Z[:, 0]).sum() / (p * (1 - p) * Z[:, 0] ** 2).sum()
+    assert log_loss(0.6 + newton, Z, y) > before
+    column, slope, level = boost.step()
+    halvings = np.log2(newton / slope)
+    assert column == 0 and halvings == pytest.approx(round(halvings), abs=1e-6) and halvings > 0.5
+    assert level == pytest.approx(0, abs=1e-9) and boost.loss < before
+    assert boost.loss == pytest.approx(log_loss(0.6 + slope, Z, y))
+    assert log_loss(0.6 + 2 * slope, Z, y) > before
+
+
+def log_loss(coef, Z, y):
+    return np.logaddexp(0.0, -(2 * y - 1) * coef * Z[:, 0]).mean()

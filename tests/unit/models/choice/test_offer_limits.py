@@ -192,3 +192,21 @@ def test_the_number_that_accepts_has_mean_and_variance_of_unlike_coins(rivals, s
     expected = np.vstack([drawn[:, [0, 2]], *others])
     assert means == pytest.approx(expected.sum(axis=1))
     assert variances == pytest.approx((expected * (1 - expected)).sum(axis=1))
+
+
+def test_people_move_up_in_the_order_of_what_they_use_until_nothing_is_left():
+    takes = np.array([[3.0], [4.0], [2.0], [0.0]])
+    given = SimpleNamespace(use=lambda choice: np.where(choice[:, None] >= 0, takes, 0.0))
+    nobody, everybody = np.full(4, -1), np.zeros(4, int)
+    for bound, who in ((1.5, []), (2.0, [2]), (6.0, [1, 2]), (7.0, [0, 1]), (9.0, [0, 1, 2])):
+        for both in ((nobody, everybody), (everybody, nobody)):
+            made = _Programme._filled(given, np.array(both), bound)
+            assert np.flatnonzero(made >= 0).tolist() in (who, [*who, 3])
+
+
+def test_a_rule_of_the_best_people_first_may_use_up_a_limit():
+    # Everybody accepts the one offer: three are worth 3, 2 and 1, and two of them fill the room.
+    worth = np.array([[2.0], [3.0], [1.0]])
+    for bound, earned in ((2.0, 5.0), (1.0, 3.0), (0.5, 0.0)):
+        found = allot(np.ones((3, 1)), worth, [Limit("capacity", 1.0, 1.0, bound)])
+        assert found.greedy == earned and found.value == pytest.approx(earned)

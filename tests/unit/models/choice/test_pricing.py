@@ -1,6 +1,9 @@
 """Best offers within bounds of kinds of people: closed forms, brute force, boundaries."""
 
+from types import SimpleNamespace
+
 import numpy as np
+import pandas as pd
 import pytest
 from counterweight.models.choice import pricing
 from counterweight.models.choice.offer_model import acceptance, logistic, searched_offers
@@ -10,12 +13,16 @@ from counterweight.models.choice.pricing import (
     best_on_lines,
     beyond,
     by_kind,
+    nearest,
     offers_made,
     possible,
     pricer,
     quantiles,
+    total_by_draws,
+    within_holes,
 )
-from scipy.special import expit
+from scipy.special import expit, logsumexp
+from scipy.stats import multivariate_normal
 
 
 @pytest.mark.parametrize("revenue", [(1.0, -1.0), (0.2, 0.5), (0.0, -1.0)])
@@ -167,3 +174,122 @@ def test_centres_of_kinds_are_the_means_of_their_people_in_any_unit():
     rows = (X - X.mean(axis=0)) / X.std(axis=0)
     means = [rows[kind == one].mean(axis=0) for one in range(len(kinds.centres))]
     assert len(means) > 1 and kinds.centres == pytest.approx(np.array(means), abs=0.02)
+
+
+def test_the_nearest_offer_of_a_grid_is_taken_and_of_two_the_upper_one():
+    grid = np.array([0.5, 0.25, 1.0, 0.5])
+    offers = np.array([0.0, 0.25, 0.37, 0.375, 0.38, 0.5, 0.74, 0.75, 1.0, 2.0])
+    expected = [0.25, 0.25, 0.25, 0.5, 0.5, 0.5, 0.5, 1.0, 1.0, 1.0]
+    assert nearest(grid, offers).tolist() == expected
+    assert nearest([0.4], np.array([0.0, 1.0])).tolist() == [0.4, 0.4]
+
+
+def chance_of(X, t):
+    """Half of people accept the middle offer, more a higher one."""
+    return 0.5 + 0.4 * (np.asarray(t) - 0.5)
+
+
+def test_between_offers_that_were_made_the_total_is_the_least_and_the_most_that_may_be():
+    X, made = np.zeros((3, 1)), np.array([0.5, 0.6, 0.2])
+    paid = np.array([2.0, -1.0, 3.0])
+    ends = np.array([[0.4, 0.5, 0.2], [0.7, 0.8, 0.2]])
+    saved = SimpleNamespace(between=lambda made: ends, accepted=chance_of)
+    total = float(chance_of(X, made) @ paid)
+    first, least, most = within_holes(saved, X, [(made, paid)], total)
+    assert first == ([(made, paid)], total)
+    # Acceptance rises, so what is earned is least at lower offers, and what is lost at higher ones.
+    for (valued, found), other in ((least, [0.4, 0.8, 0.2]), (most, [0.7, 0.5, 0.2])):
+        assert valued[0][0].tolist() == other and valued[0][1] is paid
+        assert found == pytest.approx(chance_of(X, other) @ paid)
+    assert least[1] < total < most[1]
+    saved.between = lambda made: np.array([made, made])
+    assert len([*within_holes(saved, X, [(made, paid)], total)]) == 1
+
+
+class Drawn:
+    """People accept with the chance of `chance_of`, moved by draws or by so much."""
+
+    def __init__(self, moved):
+        self.moved = moved
+
+    def about(self, X):
+        return X
+
+    def accept(self, about, t):
+        return chance_of(about, t) + self.moved
+
+    def accept_drawn(self, about, t, draws):
+        return chance_of(about, t) + draws[:, None]
+
+
+def test_ends_of_a_total_are_those_of_draws_about_it_and_of_rivals():
+    X, t, paid = np.zeros((6, 1)), np.linspace(0.2, 0.7, 6), np.arange(6.0)
+    draws, shares = np.array([-0.1, 0.0, 0.02, 0.2]), (0.0, 0.5, 1.0)
+    parts, total = [slice(0, 4), slice(4, 6)], float(chance_of(X, t) @ paid)
+
+    def ends(rivals=(), **more):
+        rivals = [Drawn(moved) for moved in rivals]
+        asked = {"valued": [(t, paid)], "total": total} | more
+        return total_by_draws(Drawn(0.0), rivals, draws, X, parts, shares, **asked)
+
+    moved = (draws - draws.mean()) * paid.sum()
+    assert ends() == pytest.approx((total + moved.min(), total + moved.max()))
+    low, high = ends([0.3, -0.05], cost=1.5)
+    assert high == pytest.approx(total + 0.3 * paid.sum() - 1.5)
+    assert low == pytest.approx(min(total - 0.05 * paid.sum() - 1.5, total + moved.min()))
+    # What nobody pays less than nothing for, costs no more than it costs.
+    assert ends(total=0.5, cost=0.2)[0] == pytest.approx(-0.2)
+    assert ends(total=0.5)[0] == 0.0
+    # What is taken off may come to less than nothing.
+    both = ends(valued=[(t, paid), (t, -paid)], total=0.0)
+    assert both == pytest.approx((0.0, 0.0))
+    off = [(t, -paid), (t, 0 * paid)]
+    assert ends(valued=off, total=0.0) == pytest.approx((-moved.max(), -moved.min()))
+    assert ends(valued=[(t, -paid)], total=0.0)[0] == pytest.approx(-moved.max())
+
+
+def test_what_was_offered_is_told_with_the_reasons_to_doubt():
+    told = []
+    log = SimpleNamespace(info=lambda text, *asked: told.append(text % asked))
+    offers = [10.0, 20.0, 60.0, 30.0]
+    reasons = ["", "far from all", "few like them", "far from all"]
+    pricing.tell_offers(log, pd.DataFrame({"best_offer": offers, "reason": reasons}), "price")
+    assert told[0] == "price for 4 people: median 25, from 10 to 60"
+    assert told[1:] == ["2 of 4 people: far from all", "1 of 4 people: few like them"]
+
+
+def test_draws_of_segments_accept_as_their_own_curves(fitted):
+    X, y, t, model = fitted
+    X, t = X[:40], t[:40]
+    for setting in ("hard", "soft"):
+        own = pricer(model, setting)
+        about = own.about(X)
+        batch = model._parameters()
+        densities = np.swapaxes(model._emission.coefficients(batch), 0, 1)
+        draws = {"eta": model.eta_[None] + [[0.0], [0.1]], "k": np.repeat(model.k_[None], 2, 0)}
+        draws["densities"] = np.repeat(densities, 2, axis=0)
+        found = own.accept_drawn(about, t, draws)
+        # Thresholds that are moved by so much answer an offer as others do one that is less by it.
+        np.testing.assert_allclose(found[0], model.predict_acceptance(X, t, setting), rtol=1e-7)
+        np.testing.assert_allclose(found[1], own.accept(about, t - 0.1), rtol=1e-7)
+        several = own.accept_several(about, np.stack([t, t - 0.1]))
+        np.testing.assert_allclose(found, several, rtol=1e-7)
+        apart = own.accept_drawn(about, np.stack([t, t + 0.1]), draws)
+        np.testing.assert_allclose(apart, [found[0], found[0]], rtol=1e-7)
+
+
+def test_few_people_in_a_crowd_are_close_to_their_segment(fitted):
+    X, _, _, model = fitted
+    own = pricer(model, "hard")
+    away = np.vstack([X[:1], X[:1] + 50.0])
+    close = own.closeness(own.about(away))
+    assert close[0] > close[1] + 100
+    batch = model._parameters()
+    logs = [
+        multivariate_normal(mean, covariance).logpdf(X[:5])
+        for mean, covariance in zip(model.means_, model.covariances_, strict=True)
+    ]
+    density = logsumexp(np.log(batch.weights[:, 0])[:, None] + np.array(logs), axis=0)
+    # In scaled features.
+    expected = density + np.log(model.scale_).sum()
+    np.testing.assert_allclose(own.closeness(own.about(X[:5])), expected, rtol=1e-9)

@@ -2,9 +2,17 @@
 
 import numpy as np
 import pytest
+from counterweight.models.choice.covariates import (
+    GATE_DRAWN_STEPS,
+    as_choices,
+    few_steps_apart,
+    fit_gates,
+)
 from counterweight.models.choice.offer_model import acceptance, optimal_offer
 from counterweight.models.choice.predictive_choice import PredictiveChoiceModel
-from counterweight.models.choice.segment_model import least_variance, used_features
+from counterweight.models.choice.segment_model import STEPS, least_variance, used_features
+from counterweight.models.choice.steps import few_steps
+from counterweight.numerics.emissions import Layout
 
 REVENUE = (2.0, -1.5)
 
@@ -98,3 +106,40 @@ def test_features_are_scaled_by_weight_and_those_that_tell_nothing_new_are_left_
     both = np.column_stack([a, 2 * a])
     both[0, 1] = np.nan
     assert used_features(both, np.ones(400), 1e-3)[0].tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("form", ["segments", "moved", "gates"])
+def test_a_draw_is_the_fit_gone_on_from_with_rows_taken_so_often(form):
+    """Weights count rows: a few steps on the rows of a draw, each as often as it was taken."""
+    rng = np.random.default_rng(5)
+    kind, t = rng.integers(3, size=240), rng.random(240)
+    X = np.column_stack([rng.normal(size=240), np.eye(3)[kind]])
+    moved = np.array([-0.2, 0.0, 0.2])[kind]
+    y = (rng.random(240) < acceptance(t - moved, 0.5, 9.0)).astype(int)
+    asked = {"components": 2, "n_init": 1, "moves": False, "covariance": "full"}
+    asked |= {"gates": {"membership": "gates"}, "moved": {"thresholds": "additive"}}.get(form, {})
+    asked |= {"thresholds": "segments"} if form == "segments" else {}
+    layout = Layout.of(4, [(1, 2, 3)])
+    model = PredictiveChoiceModel(**asked).fit(X, y, t, rng=rng, categories=layout)
+    assert (model._thresholds is not None) == (form == "moved")
+    found, coefficients = model.refitted(X, y, t, rng=np.random.default_rng(6), draws=2)
+    taken, start = np.random.default_rng(6), model._parameters()
+    for number in range(2):
+        rows = taken.integers(240, size=240)
+        data = model._choice_rows(X[rows], t[rows], y[rows], np.ones(240))
+        if form == "segments":
+            other = few_steps(data, start, STEPS, **model._rule(data))
+        elif form == "moved":
+            used = model._thresholds.coefficients != 0
+            apart, now = model._thresholds.rows(X[rows])[:, used], model._thresholds.coefficients
+            rule = model._rule(data.moved(apart @ now[used]))
+            other, moves = few_steps_apart(data, apart, start, now[used], STEPS, **rule)
+            np.testing.assert_allclose(coefficients[number, used], moves, atol=1e-6)
+            assert not coefficients[number, ~used].any()
+        else:
+            begun = model.gates_, start.curves[:, 0]
+            gated = fit_gates(data, *begun, model._rule(data)["prior"], steps=GATE_DRAWN_STEPS)
+            other = as_choices(gated.gates, gated.curves, len(model.centre_))
+        np.testing.assert_allclose(found.curves[:, number], other.curves[:, 0], atol=1e-5)
+        np.testing.assert_allclose(found.shares[:, number], other.shares[:, 0], atol=1e-5)
+        np.testing.assert_allclose(found.weights[:, number], other.weights[:, 0], atol=1e-5)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from counterweight.models.choice.steps import (
+    HALVINGS,
     LEAST_SLOPE,
     MOST_SLOPE,
     ChoiceRows,
@@ -287,3 +288,44 @@ def test_segments_that_are_far_from_a_row_leave_no_number_below_the_least_normal
         found = (data.single() if single else data).expectation(parameters)
     # A row's share of all segments is one, also where two of them are far.
     assert found.moments[..., 0].sum(axis=0) == pytest.approx([400, 400])
+
+
+def test_a_fit_ends_with_the_first_step_that_is_none(monkeypatch):
+    rng = np.random.default_rng(8)
+    t, y = answers(rng, 400)
+    weights, made = rng.uniform(0.5, 2.0, (2, 400)), []
+    best = fit_curves(t, y, weights)
+    assert np.abs(best).max() > 1
+
+    def counted(*asked):
+        made.append(curve_step(*asked))
+        return made[-1]
+
+    monkeypatch.setattr("counterweight.models.choice.steps.curve_step", counted)
+    np.testing.assert_allclose(fit_curves(t, y, weights, best, tol=1e-6), best, atol=1e-9)
+    assert len(made) == 1
+    # From afar Newton's method doubles the digits at each step.
+    np.testing.assert_allclose(fit_curves(t, y, weights, tol=1e-6), best, atol=1e-9)
+    assert len(made) < 1 + 12
+
+
+def test_a_step_that_never_pays_is_halved_so_often_and_undone():
+    rng = np.random.default_rng(9)
+    start, asked = batch(rng, 2, 1, 1), []
+
+    class Stubborn(ChoiceRows):
+        """Any curves but the first are worse."""
+
+        def expectation(self, parameters, **how):
+            asked.append(parameters.curves)
+            same = np.allclose(parameters.curves, start.curves, rtol=0, atol=1e-12)
+            found = super().expectation(parameters, **how)
+            return found._replace(log_likelihood=np.array([0.0 if same else -9.0]))
+
+    data = Stubborn(rng.normal(size=(60, 1)), *answers(rng, 60))
+    done = climb(data, start, tol=0.0, iterations=1, **RULE)
+    np.testing.assert_allclose(done.parameters.curves, start.curves, atol=1e-12)
+    away = np.array([np.abs(one - start.curves).max() for one in asked])
+    np.testing.assert_allclose(away[2 : HALVINGS + 1] / away[1], 0.5 ** np.arange(1, HALVINGS))
+    assert away[0] == 0 < away[1] and len(asked) <= HALVINGS + 3
+    np.testing.assert_allclose(away[HALVINGS + 1 :], 0.0, atol=1e-12)

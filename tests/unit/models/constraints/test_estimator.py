@@ -105,3 +105,16 @@ def test_names_of_before_are_answered_with_a_warning():
 def test_one_constraint_and_several_are_texts():
     assert texts_of({"constraints": ["a", "b"], "constraint": "c"}) == ["a", "b", "c"]
     assert texts_of({"constraints": None, "constraint": ""}) == []
+
+
+def test_beside_a_map_only_the_features_are_standardised():
+    X, y = rows()
+    model = ConstrainedClassifier(
+        features="fourier", feature_count=5, linear_part=True, standardise=True, steps=2
+    ).fit(X, y)
+    made, scale, centre = model._solver_rows(X)
+    np.testing.assert_allclose(made[:, :3], (X - X.mean(axis=0)) / X.std(axis=0), atol=1e-12)
+    np.testing.assert_allclose(made * scale + centre, model._mapped(X), atol=1e-12)
+    np.testing.assert_allclose(scale[:3], X.std(axis=0))
+    part = np.arange(len(X)) % 2 == 0
+    np.testing.assert_allclose(model._solver_rows(X, part)[0], made[part])

@@ -434,7 +434,7 @@ class SegmentModel(OfferModel):
         for first in range(0, draws, size):
             number = min(size, draws - first)
             times = [np.bincount(rng.integers(n, size=n), minlength=n) for _ in range(number)]
-            times = np.stack(times) * data.row_weights
+            times = np.array(times, dtype=float)
             if told is not None:
                 asked = rows, start, told.coefficients[used], STEPS
                 batch, moves = few_steps_apart(data.reweighted(times[0]), *asked, **rule)

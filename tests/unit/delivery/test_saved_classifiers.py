@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from counterweight import LogisticModel
-from counterweight.delivery.saved_classifiers import SavedClassifier, _typed
+from counterweight.delivery.saved_classifiers import BLANK, SavedClassifier, _typed
 from counterweight.delivery.saved_models import load
 from counterweight.errors import CounterweightError
 from counterweight.labeling.encoding import fitted_encoder
@@ -98,5 +98,9 @@ def test_groups_that_new_rows_do_not_tell_are_counted_as_none(saved):
     model.facts["promised"] = {"groups": groups}
     made = {"decision": np.array([True, False, True])}
     frame = pd.DataFrame({"region": ["north", "NORTH", "north"]})
-    assert model._by_group(frame, made) == {"north": (2, 2), "old": (0, 0)}
-    assert model._by_group(pd.DataFrame({"x": [1, 2, 3]}), made) == {}
+    assert model.counts_by_group(frame, made) == {"north": (2, 2), "old": (0, 0)}
+    assert model.counts_by_group(pd.DataFrame({"x": [1, 2, 3]}), made) == {}
+    # Who has a blank and is in no group stands apart; in one by another column, in that one.
+    frame = pd.DataFrame({"region": ["north", None, None], "age": [np.nan, np.nan, 70.0]})
+    expected = {"north": (1, 1), "old": (1, 1), BLANK: (1, 0)}
+    assert model.counts_by_group(frame, made) == expected

@@ -12,7 +12,7 @@ from counterweight.errors import CounterweightError
 from counterweight.labeling.logs import kept_log, kept_numbers
 from counterweight.plan import config, reading
 from counterweight.plan.jobs import Paths
-from counterweight.plan.own import with_own_tables
+from counterweight.plan.own import _uncut, with_own_tables
 from counterweight.plan.reading import updated, with_listed_studies
 from counterweight.plan.stages import Stages
 from counterweight.tables.table_reader import header_of
@@ -234,6 +234,19 @@ LOG = {"table": "log.csv", "reward": "clicked", "propensity": "p", "policies": {
 PROMISES = BLANKS | {"promises": ["coverage(a) >= 0.8"], "groups": {"a": {"sex": "f"}}}
 PANEL = {"table": "people.csv", "id": "id", "balance": ["sex"]}
 SCORED = {"table": "log.csv", "reward": "clicked", "predictions": {"one": "p", "two": "q"}}
+
+
+def test_commas_within_parentheses_end_no_promise():
+    text = "[parity(a, b, c, 0.80), coverage(a) >= 0.1, 'parity(a, b, 1)', churn(everyone) <= 1]"
+    told = [*_uncut(yaml.safe_load(text))]
+    assert told == [
+        "parity(a, b, c, 0.80)",
+        "coverage(a) >= 0.1",
+        "parity(a, b, 1)",
+        "churn(everyone) <= 1",
+    ]
+    assert _uncut(yaml.safe_load("[parity(a, b, 1, 0.02)]")) == ["parity(a, b, 1, 0.02)"]
+    assert _uncut([3, "a) <= 1"]) == [3, "a) <= 1"]
 
 
 def test_headers_are_found_in_any_file_and_only_looked_at(tmp_path):

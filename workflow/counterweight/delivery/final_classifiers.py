@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from counterweight.delivery.saved_classifiers import SavedClassifier, columns_in
+from counterweight.delivery.saved_classifiers import BLANK, SavedClassifier, columns_in
 from counterweight.delivery.saved_models import traced_encoder
 from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.columns import forms_of, types_of
@@ -102,11 +102,18 @@ def final_classifier(frame, columns, features, labels, outcome, given, categorie
             ),
             {"metric": "estimate", "part": kind, "value": 1.0},
             {"metric": "fit_yes", "value": float(np.average(decided, weights=stands))},
+            *_blank_groups(saved, frame, scores),
             *chosen_of(model),
             *cuts_of(model),
         ]
     saved.facts["shown"] = told
     return saved, scores
+
+
+def _blank_groups(saved, frame, scores):
+    """Share of a yes among rows that no promise about a group is one for, as their group is blank."""
+    rows, yes = saved.counts_by_group(frame, scores).get(BLANK, (0, 0))
+    return [{"metric": "fit_yes", "part": BLANK, "value": yes / rows, "rows": rows}] if rows else []
 
 
 def estimate_kind(model, scores):

@@ -31,6 +31,8 @@ DECIMALS = 12
 TRUTHS = {"true": "1", "false": "0"}
 #: A promise is kept that is missed by no more than this.
 KEPT = 1e-6
+#: Among groups that promises name: rows in none of them, in whose columns a blank stands.
+BLANK = "those whose group is blank"
 
 
 class SavedClassifier(SavedPredictor):
@@ -176,7 +178,7 @@ class SavedClassifier(SavedPredictor):
         decision = self.decided(estimate) if decision is None else decision
         return {"estimate": estimate, "decision": decision}, self.sums(X)
 
-    def _by_group(self, frame, made):
+    def counts_by_group(self, frame, made):
         promised = self.facts.get("promised", {}).get("groups", {})
         there = {name: {*columns_in({name: promised[name]})} <= {*frame} for name in promised}
         # Where some are told, nobody may take these for all.
@@ -187,6 +189,9 @@ class SavedClassifier(SavedPredictor):
             for name, condition in promised.items()
             if any(there.values())
         }
+        blank = frame[[name for name in columns_in(promised) if name in frame]].isna().any(axis=1)
+        blank = blank.to_numpy() & ~np.any([*groups.values(), np.zeros(len(frame), bool)], axis=0)
+        groups |= {BLANK: blank} if blank.any() else {}
         return {
             name: (int(mask.sum()), int(made["decision"][mask].sum()))
             for name, mask in groups.items()

@@ -360,12 +360,12 @@ class SavedPredictor(SavedModel):
                 made, own = self.answered(frame, rows)
                 write(named | made)
                 sums, rows = self.added(sums, own), rows + len(frame)
-                for name, counts in self._by_group(frame, made).items():
+                for name, counts in self.counts_by_group(frame, made).items():
                     groups[name] = [*map(sum, zip(groups.get(name, (0, 0)), counts, strict=True))]
             facts |= self.tell(sums) | ({"groups": groups} if groups else {})
         return rows
 
-    def _by_group(self, frame, made):
+    def counts_by_group(self, frame, made):
         """How many of each group that promises name typed rows are, and how many get a yes."""
         return {}
 

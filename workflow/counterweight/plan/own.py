@@ -75,6 +75,8 @@ def with_own_tables(config, given, beside=()):
     studies, datasets = {}, {}
     for name, entry in entries.items():
         where = f"tables.{name}" if name in several else ""
+        if isinstance(entry, dict) and isinstance(entry.get("promises"), list):
+            entry = entry | {"promises": _uncut(entry["promises"])}
         _check(name, entry, where)
         entry = entry | {key: _found(entry[key], beside) for key in FILES if key in entry}
         if isinstance(entry.get("target"), dict) and "table" in entry["target"]:
@@ -176,6 +178,21 @@ def _found(path, folders):
         return path
     there = [folder / path for folder in folders if (folder / path).exists()]
     return os.path.relpath(there[0]) if there else path
+
+
+def _uncut(texts):
+    """Texts as they were written, where the commas in their parentheses were taken for a list's.
+
+    YAML reads ``[parity(a, b, 1)]`` as three entries, of which the last two end what the first began.
+    """
+    whole = []
+    for text in texts:
+        begun = whole[-1] if whole and isinstance(whole[-1], str) else ""
+        if begun.count("(") > begun.count(")"):
+            whole[-1] = f"{begun}, {text}"
+        else:
+            whole.append(text)
+    return whole
 
 
 def _check(name, entry, where):

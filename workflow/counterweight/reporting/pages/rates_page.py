@@ -146,6 +146,10 @@ def _who_gets_a_yes(numbers, main):
         percent(share) != percent(yes / size)
     )
     cards = [blocks.Card("A yes by the delivered decisions", percent(share), note=told)]
+    blank = numbers.rows("delivered", "fit_yes")
+    for row in blank[blank["part"] != ""].itertuples():
+        note = f"No promise about a group is one for them. {percent(row.value)} get a yes."
+        cards.append(blocks.Card(capital(row.part), count(row.rows, "row"), note=note))
     cost, other, chance, keeps, judges, behind = _beside_constant(numbers)
     rows = judges if judges > 0 else size
     otherwise = rows * abs(share - chance)

@@ -183,7 +183,7 @@ def _found(path, folders):
 def _uncut(texts):
     """Texts as they were written, where the commas in their parentheses were taken for a list's.
 
-    YAML reads ``[parity(a, b, 1)]`` as three entries, of which the last two end what the first began.
+    YAML reads ``[parity(a, b, 1)]`` as three entries; the last two end what the first began.
     """
     whole = []
     for text in texts:

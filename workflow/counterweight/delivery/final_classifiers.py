@@ -111,7 +111,7 @@ def final_classifier(frame, columns, features, labels, outcome, given, categorie
 
 
 def _blank_groups(saved, frame, scores):
-    """Share of a yes among rows that no promise about a group is one for, as their group is blank."""
+    """Share of a yes among rows whose group is blank: no promise about a group is one for them."""
     rows, yes = saved.counts_by_group(frame, scores).get(BLANK, (0, 0))
     return [{"metric": "fit_yes", "part": BLANK, "value": yes / rows, "rows": rows}] if rows else []
 

@@ -1,10 +1,13 @@
 """The card of a filter: what each leaf discloses, and markup that is inert."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from counterweight.delivery import saved_filters as ft
 from counterweight.delivery.final_filters import saved_filter
-from counterweight.models.filter_card import card
+from counterweight.models import filter_card
+from counterweight.models.filter_card import TOO_SMALL, card, lower_bound
 from counterweight.selection.split_tree import SplitTreeProxy
 from filter_study import CASES, GROUPS, case, study
 
@@ -140,3 +143,83 @@ def test_what_is_released_is_told_together_where_it_is_several(plain):
     plain.release = ["accepted", "leaf"]
     assert "| `leaf` | 0.110 | 0.110 |\n| all of them together | 0.090 | 0.090 |" in card(plain)
     assert "`accepted` and `leaf`, and nothing else" in card(plain)
+
+
+def held(**more):
+    """A filter with what held-out rows say of disclosure."""
+    facts = {"epsilon": 0.5, "min_cell_count": 5} | more.pop("facts", {})
+    told = {("rows", "value"): 1234, ("level", "value"): 0.9, ("disclosivity", "bound"): 0.1234}
+    told |= {("disclosivity", "value"): 0.05} | more.pop("told", {})
+    return SimpleNamespace(held={(*key, -1): one for key, one in told.items()}, facts=facts)
+
+
+def test_a_promise_is_the_certificate_or_what_new_people_may_be_told():
+    certified = filter_card._promise(held(facts={"alpha": 0.2}))
+    assert certified.startswith("**Certified at alpha 0.2.**") and "further than 0.123" in certified
+    assert certified.endswith("by 1,234 rows that did not fit it, with confidence 90 %.")
+    both = filter_card._promise(held(facts={"alpha": 0.2}, told={("disclosivity", "alone"): 0.08}))
+    assert "By themselves these rows bound it at 0.080" in both
+    for facts, kept in (
+        ({}, "Its alpha holds on the rows that it was fitted on."),
+        ({"chosen": 0.07}, "were to be told at most 0.07, and are told 0.050."),
+    ):
+        text = filter_card._promise(held(facts=facts))
+        assert text.startswith("**Not certified.** ") and kept in text and "up to 0.123" in text
+    assert lower_bound(None) == lower_bound(np.nan) == ""
+
+
+def test_noise_and_withheld_shares_are_told():
+    whole = SimpleNamespace(facts={"epsilon": 0.5, "min_cell_count": 5}, base=np.array([0.4, 0.6]))
+    text = filter_card._noise(whole)
+    assert "epsilon 0.5" in text and "fewer than 5 people" in text and "next smallest" not in text
+    whole.base = np.array([np.nan, np.nan])
+    assert filter_card._noise(whole).endswith(TOO_SMALL)
+    assert filter_card._noise(SimpleNamespace(facts={})) == ""
+
+
+def test_a_limit_of_distortion_is_told_beside_what_was_found(plain):
+    assert "have to be others" not in card(plain)
+    plain.measures = {("distorted", "train"): 0.125}
+    text = card(plain)
+    assert "12.5 % on the rows that it was fitted on. No limit was asked for" in text
+    plain.facts = plain.facts | {"max_distortion": 0.2}
+    assert "At most 20 % were asked for" in card(plain)
+
+
+def test_columns_that_become_more_uneven_beyond_chance_are_named():
+    ends = {"sex": (0.1, 0.2, 0.02, 0.18), "town": (0.3, 0.1, -0.3, -0.1), "age": (0, 0, 0.0, 0.1)}
+    saved = SimpleNamespace(changes=lambda: ends)
+    assert filter_card._worse(saved).startswith("**It makes sex more uneven.**")
+    ends.pop("sex")
+    assert filter_card._worse(saved) == ""
+
+
+def test_what_people_who_were_asked_say_is_told_of_those_without_a_group():
+    saved = SimpleNamespace(
+        classes=["g", "g"], groups=["red", "blue"], facts={"alpha": 0.2}, shifts=np.zeros((2, 2))
+    )
+    share = SimpleNamespace(value=0.25, low=0.2, high=0.3)
+    told = {"certified": True, "labels": 1500, "bound": 0.111, "value": 0.05, "level": 0.9}
+    told |= {"refused": 0, "imbalance_before": 0.3, "imbalance": None, "worst": 0.4}
+    answers = SimpleNamespace(**told, before={"red": share}, accepted={})
+    text = filter_card._asked(saved, answers)
+    assert "## People who had told no group" in text and "By 1,500 of them" in text
+    assert "**Certified at alpha 0.2 for people who had told no group.**" in text
+    assert "0.300 among them" not in text and "is 0.300, and not measured among those" in text
+    assert "| red | 25.0 % (20.0 to 30.0) | not measured |" in text and "left a blank" not in text
+    answers.certified, answers.refused, answers.imbalance = False, 12, 0.1
+    saved.classes, saved.facts = ["g", "h"], {"chosen": 0.3}
+    text = filter_card._asked(saved, answers)
+    assert "**Not certified at alpha 0.3 for people who had not told all their groups.**" in text
+    assert "12 who were asked left a blank" in text and "it is at most 0.400" in text
+    answers.certified = None
+    assert "ertified" not in filter_card._asked(saved, answers)
+
+
+def test_words_are_listed_and_shares_withheld_are_said_to_be():
+    assert (
+        filter_card._words(["a"]) == "a"
+        and filter_card._words(["a", "b", "c"], "or") == "a, b or c"
+    )
+    assert filter_card._percent(np.nan) == "withheld" and filter_card._percent(0.125) == "12.5 %"
+    assert filter_card._number(None) == filter_card._number(np.nan) == "not measured"

@@ -143,3 +143,25 @@ def test_a_draw_is_the_fit_gone_on_from_with_rows_taken_so_often(form):
         np.testing.assert_allclose(found.curves[:, number], other.curves[:, 0], atol=1e-5)
         np.testing.assert_allclose(found.shares[:, number], other.shares[:, 0], atol=1e-5)
         np.testing.assert_allclose(found.weights[:, number], other.weights[:, 0], atol=1e-5)
+
+
+def test_where_thresholds_move_a_draw_that_is_the_fit_has_no_excess():
+    rng = np.random.default_rng(7)
+    kind, t = rng.integers(3, size=300), rng.random(300)
+    X = np.column_stack([rng.normal(size=300), np.eye(3)[kind]])
+    y = (rng.random(300) < acceptance(t - np.array([-0.2, 0.0, 0.2])[kind], 0.5, 9.0)).astype(int)
+    asked = {"components": 1, "n_init": 1, "thresholds": "additive"}
+    layout = Layout.of(4, [(1, 2, 3)])
+    model = PredictiveChoiceModel(**asked).fit(X, y, t, rng=rng, categories=layout)
+    assert np.ptp(model.threshold_moves(X)) > 0.2
+    told = [(0, model._parameters(), model._thresholds.coefficients[None])]
+    asked = {"rng": None, "draws": 1, "refits": told, "revenue": REVENUE}
+    new = X[:40]
+    enrolment, revenue, single = model.bootstrap_claims(X, y, t, new, **asked)
+    np.testing.assert_allclose([enrolment[0], revenue[0]], 0.0, atol=1e-9)
+    p, offers = model.predict_acceptance(X, t), np.linspace(0, 1, 1001)
+    totals = model.bootstrap_totals(X, y, t, X, t, **asked)
+    np.testing.assert_allclose(np.ravel(totals), [p.sum(), p @ (2.0 - 1.5 * t)])
+    each = model.predict_acceptance(np.tile(new, (1001, 1)), np.repeat(offers, 40))
+    earned = each.reshape(1001, 40).sum(axis=1) * (2 - 1.5 * offers)
+    assert single[0] == offers[np.argmax(earned)]

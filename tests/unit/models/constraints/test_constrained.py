@@ -478,3 +478,31 @@ def test_the_penalty_is_twice_the_cost_of_a_row_of_mean_weight():
     assert everyone.penalty_ == pytest.approx(2 / count)
     own = ConstrainedClassifier(steps=1, penalty=0.3).fit(X, y, weight)
     assert own.penalty_ == 0.3
+
+
+def test_a_penalty_is_chosen_among_those_asked_in_units_of_all_costs():
+    X, y, *_ = world(120)
+    weight = np.full(120, 2.0)
+    chosen, given = (
+        ConstrainedClassifier(steps=1, **asked).fit(X, y, weight)
+        for asked in ({"penalties": (0.02,)}, {"penalty": 0.02})
+    )
+    # The objective is a mean: its costs sum to 1.
+    assert chosen.penalty_ == pytest.approx(given.penalty_) == 0.02
+    np.testing.assert_allclose(chosen.decision_function(X), given.decision_function(X), atol=1e-6)
+    both = ConstrainedClassifier(steps=1, objective="errors(labeled)", penalties=(0.02,))
+    assert both.fit(X, y).penalty_ == pytest.approx(0.02 * 120)
+
+
+def test_what_is_imitated_are_signs_of_the_scores_that_there_are():
+    X, y, male, _ = world(6)
+    deployed = np.array([1.0, -2.0, np.nan, 3.0, 0.0, -0.5])
+    samples = DataSets.stack(X, y, None, None, deployed)
+    cost_of_yes, cost_of_no = ConstrainedClassifier(start="deployed")._imitated(samples)
+    assert cost_of_yes.tolist() == [0, 0.2, 0, 0, 0.2, 0.2]
+    assert cost_of_no.tolist() == [0.2, 0, 0, 0.2, 0, 0]
+    for scores, told in ((None, "needs the scores"), (np.full(6, np.nan), "no score for any row")):
+        with pytest.raises(CounterweightError, match=told):
+            ConstrainedClassifier(start="deployed")._imitated(
+                DataSets.stack(X, y, None, None, scores)
+            )

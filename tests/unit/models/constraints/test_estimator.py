@@ -5,8 +5,16 @@ import pandas as pd
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.models.constraints.constrained import ConstrainedClassifier
-from counterweight.models.constraints.estimator import FEW, one_hot, seen_labels, texts_of
+from counterweight.models.constraints.estimator import (
+    FEW,
+    RateEstimator,
+    one_hot,
+    seen_labels,
+    texts_of,
+)
+from counterweight.numerics.rates import DataSets
 from scipy import sparse
+from scipy.stats import norm
 
 
 @pytest.mark.parametrize(
@@ -118,3 +126,87 @@ def test_beside_a_map_only_the_features_are_standardised():
     np.testing.assert_allclose(scale[:3], X.std(axis=0))
     part = np.arange(len(X)) % 2 == 0
     np.testing.assert_allclose(model._solver_rows(X, part)[0], made[part])
+
+
+class Chances(RateEstimator):
+    """Answers with chances p, whatever the rows; at most half of all may be positive."""
+
+    n_features_in_, coef_ = 1, np.zeros(1)
+
+    def __init__(self, p, **more):
+        self.p, self.constraints = p, ["coverage(everyone) <= 0.5"]
+        vars(self).update(more)
+
+    def predict_proba(self, X):
+        return np.column_stack([1 - self.p, self.p])
+
+
+def test_checks_are_of_chances_and_of_decisions_at_a_half():
+    p = np.tile([0.5, 0.6, 0.9, 0.2, 0.8], 100)
+    model, y, X = Chances(p), np.tile([0, 1, 1, 0, 1], 100), np.zeros((500, 1))
+    decided, drawn = model.check_constraints(X, y)
+    assert [one.rule for one in (decided, drawn)] == ["deterministic", "randomised"]
+    assert (decided.left, drawn.left) == (0.6, pytest.approx(p.mean()))
+    assert decided.excess == pytest.approx(0.1) and decided.right == 0.5
+    wide = model.check_constraints(X, y, level=0.99)[0]
+    # Ends of normal intervals stand off by quantiles; little is added for few rows.
+    ratio = (wide.high - wide.low) / (decided.high - decided.low)
+    assert ratio == pytest.approx(norm.ppf(0.995) / norm.ppf(0.975), rel=5e-3)
+
+
+def test_labels_of_other_classes_are_read_as_those_of_the_fit():
+    model = Chances(np.array([0.9, 0.2, 0.8, 0.1]), classes_=np.array(["no", "yes"]))
+    model.constraints = ["recall(labeled) >= 0.9"]
+    y, X = np.array(["yes", "no", "no", "yes"]), np.zeros((4, 1))
+    assert model.check_constraints(X, y)[0].left == 0.5
+    with pytest.raises(CounterweightError, match="Labels must be of the classes 'no', 'yes'|no"):
+        model.check_constraints(X, np.array(["yes", "no", "no", "maybe"]))
+
+
+@pytest.mark.parametrize(("p", "answer"), [(0.9, "yes"), (0.1, "no"), (None, "")])
+def test_one_answer_to_all_training_rows_is_told(p, answer, caplog):
+    X, y = rows(20)
+    chances = np.linspace(0, 1, 20) if p is None else np.full(20, p)
+    model, samples = Chances(chances), DataSets(X[:, :1], y)
+    model._check_training(samples)
+    assert model.one_answer_ == answer and model.constraint_checks_[0].rows == "training"
+    said = [one for one in model.warnings_ if "all training rows" in one]
+    assert bool(said) == bool(answer)
+    assert not said or said[0].endswith(f"all training rows have a {answer}.")
+    assert (said[0] in caplog.text) if said else not caplog.records
+    # The answers of the fit are given once, then asked for anew.
+    seen, again = model.training_answers(samples), model.training_answers(samples)
+    assert seen[0] is not again[0] and (seen[0] == again[0]).all() and again[1] is None
+    model.repair_ = {"excess_before": {"a": 0.1}, "missed": []}
+    assert any("none costs less" in one for one in model.warnings_) == bool(answer)
+    for done in (
+        {"excess_before": {"a": 0.0}, "missed": []},
+        {"excess_before": {"a": 0.1}, "missed": ["a"]},
+    ):
+        model.repair_ = done
+        assert not any("none costs less" in one for one in model.warnings_)
+    model.collapsed_ = True
+    assert not any("all training rows" in one for one in model.warnings_)
+
+
+def test_settings_share_a_fit_where_only_numbers_of_constraints_differ():
+    texts = ["coverage(everyone) <= kappa"]
+    same = [{"constraints": texts, "kappa": kappa, "steps": 2} for kappa in (0.4, 0.6)]
+    models = ConstrainedClassifier._swept(same)
+    assert [model.kappa for model in models] == [0.4, 0.6]
+    assert ConstrainedClassifier._swept([same[0], same[1] | {"steps": 3}]) is None
+    for own in ({"confidence": 0.9}, {"held_out": 0.3}):
+        assert ConstrainedClassifier._swept([one | own for one in same]) is None
+    with pytest.raises(CounterweightError, match="steps"):
+        ConstrainedClassifier._swept([one | {"steps": 0} for one in same])
+
+
+def test_what_cannot_be_fitted_or_set_is_told():
+    X, y = rows(30)
+    with pytest.raises(CounterweightError, match="There is no option 'step'"):
+        ConstrainedClassifier().set_params(step=3)
+    for asked in ({}, {"X": X}, {"y": y}):
+        with pytest.raises(CounterweightError, match="fit needs X and y, or samples"):
+            ConstrainedClassifier().fit(**asked)
+    with pytest.raises(CounterweightError, match=r"Found array with 0 feature\(s\)"):
+        ConstrainedClassifier().fit(X[:, :0], y)

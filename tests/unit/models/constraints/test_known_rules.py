@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from counterweight.models.constraints.cuts import Rates, repaired
 from counterweight.models.constraints.known_rules import (
+    KnownRule,
+    _spread,
     known_rules,
     logistic,
     named_groups,
@@ -16,6 +18,7 @@ from counterweight.models.constraints.newton import DistinctRows
 from counterweight.numerics.rates import DataSets
 from counterweight.numerics.rates import compile as compile_rates
 from scipy import sparse
+from scipy.special import expit
 
 RATIO = ["coverage(men) <= coverage(women) / kappa"]
 
@@ -180,3 +183,53 @@ def test_a_group_is_told_by_one_feature_or_by_a_sum_of_some(form):
     groups, tilts = named_groups(rows, members, both)
     assert len(groups) == 4 and not tilts
     assert sum(mask.astype(int) for mask, _ in groups).tolist() == [1] * rows.shape[0]
+
+
+def test_large_tables_have_no_luck_to_look_for():
+    rng = np.random.default_rng(5)
+    for n in (10_000, 9_999):
+        f = rng.permutation(n) - n / 2
+        y = f + rng.normal(size=n) * n / 8 > 0
+        costs = Rates.of((~y)[None] * 1.0, y[None] * 1.0, np.zeros(1), [])
+        rows = DistinctRows(np.column_stack([f / n, rng.normal(size=n)]))
+        rule = KnownRule(
+            "as it is", costs.values(rows.scores([1.0, 1.0, 0.0]) > 0)[0], np.array([1.0, 1.0, 0.0])
+        )
+        # Half of the score is noise: anything that is tried takes some of it away.
+        found = nearby(rows, rule, costs, [], [np.array([1.0, 0.0, 0.0])], most=4 * n)
+        assert (found is rule) == (n == 10_000)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_spreads_are_those_of_columns(form):
+    X = np.random.default_rng(6).normal(size=(50, 3)) * [1.0, 9.0, 0.0] + [0.0, 3.0, 2.0]
+    np.testing.assert_allclose(_spread(DistinctRows(form(X))), X.std(axis=0), atol=1e-7)
+
+
+def test_the_scores_of_a_steep_problem_solve_the_penalised_equations():
+    """Where few rows are far out, whole steps of Newton's method raise the loss."""
+    Z = np.repeat([1.0, -1.0, 40.0, -40.0], [30, 30, 1, 1])[:, None]
+    y = np.repeat([0, 1, 1, 0], [30, 30, 1, 1])
+    rows = DistinctRows(Z, merge=False)
+    positive, negative = (y == 0) / 62, (y == 1) / 62
+    for penalty in (1e-4, 0.05):
+        w = logistic(rows, positive, negative, penalty)
+        p = expit(rows.scores(w))
+        left = rows.combine((positive + negative) * p - negative)
+        np.testing.assert_allclose(left + rows.regularisation(penalty) * w, 0.0, atol=2e-3)
+
+
+def test_groups_are_told_by_standardised_columns_and_none_where_none_is_named():
+    rng = np.random.default_rng(8)
+    old = rng.random(80) < 0.4
+    X = np.column_stack([rng.normal(size=80), 2.0 + 3.0 * old])
+    rows = DistinctRows(sparse.csr_matrix(X), centre=np.array([0.3, 2.5]))
+    ((mask, line),), tilts = named_groups(rows, {"old": old}, ["coverage(old) <= 0.5"])
+    np.testing.assert_array_equal(mask[rows.group], old)
+    np.testing.assert_allclose(rows.scores(line), mask, atol=1e-9)
+    assert not tilts and named_groups(rows, {"old": old}, ["coverage(everyone) <= 0.5"]) == ([], [])
+    # A group of everybody or of nobody is told by no feature.
+    for everybody in (np.ones(80, bool), np.zeros(80, bool)):
+        groups, _ = named_groups(rows, {"old": everybody}, ["coverage(old) <= 0.5"])
+        for mask, line in groups:
+            np.testing.assert_allclose(rows.scores(line), mask, atol=1e-5)

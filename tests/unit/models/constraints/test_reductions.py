@@ -15,6 +15,7 @@ from scipy.optimize import linprog
 
 CELLS = 6
 PARITY = "coverage(male) <= coverage(female) / kappa"
+LINES = {"model": "logistic", "l2": 1e-3}
 BOOSTING = {"model": "gradient_boosting", "max_iter": 15, "max_leaf_nodes": 4}
 
 
@@ -232,3 +233,31 @@ def test_unusable_input_is_told_in_a_sentence():
     model = ReductionsClassifier().fit(samples=data)
     with pytest.raises(CounterweightError, match="has 2 features, but .* is expecting 3"):
         model.predict(data.X[:, :2])
+
+
+def test_margins_make_bounds_tighter_by_as_much():
+    data, _ = cells(3)
+    wide, tight = (
+        ReductionsClassifier(constraints=[f"coverage(everyone) <= {bound}"]) for bound in (0.3, 0.2)
+    )
+    wide._margins = np.array([0.1])
+    wide.n_features_in_ = tight.n_features_in_ = CELLS
+    for model in (wide, tight):
+        model._fit_pooled(data, np.random.default_rng(0), [])
+    assert chances(tight, data).mean() == pytest.approx(0.2, abs=0.01)
+    np.testing.assert_allclose(chances(wide, data), chances(tight, data), atol=1e-9)
+
+
+def test_what_was_stored_votes_alike():
+    data = world(200, 4)
+    asked = {"constraints": [PARITY], "kappa": 0.9, "fits": 6, "classifier": LINES}
+    model = ReductionsClassifier(**asked).fit(samples=data)
+    again = ReductionsClassifier.from_arrays(model.to_arrays()).set_params(classifier=LINES)
+    np.testing.assert_array_equal(chances(again, data), chances(model, data))
+    # The mixture is its members' votes by their shares.
+    votes = [
+        np.full(200, constant) if own is None else own.predict_proba(data.X)[:, 1] >= 0.5
+        for own, constant in zip(model.models_, model.constant_, strict=True)
+    ]
+    np.testing.assert_allclose(chances(model, data), model.shares_ @ np.array(votes))
+    assert model.shares_.sum() == pytest.approx(1.0) and (model.shares_ > 0).all()

@@ -162,8 +162,8 @@ def missing_outcomes(
         if hasattr(target, "columns"):
             target = {"table": target}
         asked = {"outcome": outcome, "id": id, "target": target, "weights": weights, "tilt": tilt}
+        asked |= keys
         entry = {key: _plain(value) for key, value in asked.items() if value is not None}
-        entry |= {key: _plain(value) for key, value in keys.items()}
         told = {"seed": seed} if seed is not None else {}
         try:
             entry |= {"table": files.written("frame", frame), "name": NAME}

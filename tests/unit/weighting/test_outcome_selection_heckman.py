@@ -306,3 +306,17 @@ def test_levels_that_tell_nothing_are_refused():
     made, *_ = of_levels(4, range(4), n=800, force=0.0)
     with pytest.raises(CounterweightError, match="'office' says too little of who is labeled"):
         heckman_weights(made, exclusion="office")
+
+
+def test_an_exclusion_that_others_make_up_is_refused_and_those_are_named():
+    X, y, s = world(800, 0.5, 4)
+    x, z = X.T
+    for other in ([0.62 * z], [z + x + 3, 2 * x - 1]):
+        names = [*NAMES, *[f"w{k}" for k in range(len(other))]]
+        wide = np.column_stack([X, *other])
+        rows = Rows(wide[s], y[s], wide[~s], names=names)
+        with pytest.raises(CounterweightError, match="'z' can be worked out from .*w0"):
+            heckman_weights(rows, exclusion="z")
+    # One that is only near it is no copy.
+    near = np.column_stack([X, z + 0.5 * np.random.default_rng(0).normal(size=len(z))])
+    heckman_weights(Rows(near[s], y[s], near[~s], names=[*NAMES, "w"]), exclusion="z")

@@ -499,6 +499,22 @@ def _features_of(names, exclusion):
     return at
 
 
+def _refuse_told_by_others(design, places, names, exclusion):
+    """Refuse an exclusion that other features make up: it has a part in the outcome through them.
+
+    `design` has a constant first and then the features called `names`, in standard deviations.
+    """
+    rest = np.delete(design, places, axis=1)
+    by = np.linalg.lstsq(rest, design[:, places], rcond=None)[0]
+    if np.abs(design[:, places] - rest @ by).max() > 1e-8:
+        return
+    others = np.delete(names, np.array(places) - 1)[(np.abs(by[1:]) > 1e-6).any(axis=1)]
+    raise CounterweightError(
+        f"The exclusion column {exclusion!r} can be worked out from {listed(list(others), 6)}: what "
+        "these say of the outcome, it says. Leave them out by columns.ignore, or name another."
+    )
+
+
 def _strength(design, s, places, gamma, curvature):
     """Standard errors from nothing at which features tell who has an outcome.
 
@@ -534,6 +550,7 @@ def _two_steps(rows, exclusion):
     s = np.arange(len(both)) < len(X)
     gamma, curvature = probit(design, s)
     places = [1 + int(varies[:one].sum()) for one in at if varies[one]]
+    _refuse_told_by_others(design, places, np.asarray(rows.names, object)[varies], exclusion)
     strength = _strength(design, s, places, gamma, curvature)
     if abs(strength) < 3:
         raise CounterweightError(

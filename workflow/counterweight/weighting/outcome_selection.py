@@ -500,7 +500,7 @@ def _features_of(names, exclusion):
 
 
 def _refuse_told_by_others(design, places, names, exclusion):
-    """Refuse an exclusion that other features make up: it has a part in the outcome through them.
+    """Refuse an exclusion that other features make up: it has its part in the outcome by them.
 
     `design` has a constant first and then the features called `names`, in standard deviations.
     """
@@ -510,8 +510,8 @@ def _refuse_told_by_others(design, places, names, exclusion):
         return
     others = np.delete(names, np.array(places) - 1)[(np.abs(by[1:]) > 1e-6).any(axis=1)]
     raise CounterweightError(
-        f"The exclusion column {exclusion!r} can be worked out from {listed(list(others), 6)}: what "
-        "these say of the outcome, it says. Leave them out by columns.ignore, or name another."
+        f"The exclusion column {exclusion!r} can be worked out from {listed(list(others), 6)}: "
+        "what these say of the outcome, it says. Leave them out by columns.ignore, or name another."
     )
 
 

@@ -537,3 +537,26 @@ def test_levels_that_go_with_each_other_are_a_copy_only_if_nearly_all_rows_do():
     assert target_leakage.copied(rare[::-1].copy(), rare[::-1].copy())
     mixed = np.append(secret, 10 + rng.permutation(300) // 2)
     assert not target_leakage.copied(mixed, rare)
+
+
+@pytest.mark.parametrize("power", range(-3, 5))
+def test_the_step_of_values_is_the_power_of_ten_of_which_all_are_multiples(power):
+    step, rng = 10.0**power, np.random.default_rng(0)
+    whole = rng.integers(-900, 900, 40) * 10 + rng.integers(1, 10, 40)
+    assert target_leakage._step(whole * step) == pytest.approx(step, rel=1e-12)
+    # Digits far beyond the eighth are rounding.
+    long = (12_345_670 + whole) * step * (1 + 1e-10 * rng.uniform(-1, 1, 40))
+    assert target_leakage._step(long) == pytest.approx(step, rel=1e-12)
+    assert target_leakage._step(rng.normal(size=40) * step) == 0.0
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 100.0])
+def test_an_outcome_of_any_unit_is_made_of_columns_where_it_is_rounded_and_not_where_it_is_near(
+    unit,
+):
+    x, z = (rng := np.random.default_rng(1)).random((2, 800))
+    y = 0.4 * x + 0.3 * z + 0.1
+    near = unit * (y + 2e-3 * rng.normal(size=800))
+    assert target_leakage._exact(near, x, z) == []
+    told = target_leakage._exact(unit * np.round(y, 2), x, z)
+    np.testing.assert_allclose(told, unit * np.array([0.4, 0.3, 0.1]), rtol=0.01)

@@ -298,3 +298,16 @@ def test_label_shift_of_a_number_is_refused(tmp_path):
 def test_what_cannot_be_is_told(entry, sentence, tmp_path):
     with pytest.raises(CounterweightError, match=sentence):
         delivered(tmp_path, people(100, 5), **entry)
+
+
+def test_a_tilt_stands_beside_weights_that_say_nothing_of_the_outcome():
+    entry = {"outcome": {"column": "y"}, "tilt": {"times": 2.0}}
+    assert own_study(entry)["tilt"] == {"times": 2.0}
+    weighted = entry | {"weights": {"weighting": "lemma1"}}
+    assert own_study(weighted)["tilt"] == {"times": 2.0}
+    for told in (
+        {"weights": {"weighting": "heckman", "exclusion": "age"}},
+        {"study": {"weighting": [{"weighting": "lemma1"}, {"weighting": "rosset"}]}},
+    ):
+        with pytest.raises(CounterweightError, match="would be counted twice"):
+            own_study(entry | told)

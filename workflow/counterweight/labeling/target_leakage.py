@@ -693,7 +693,8 @@ def _step(y):
     """The largest power of ten of which all values are multiples, 0 where there is none."""
     for power in range(6, -7, -1):
         parts = y / 10.0**power
-        near = 1e-6 + 1e-9 * np.abs(parts).max()
-        if near < 0.1 and np.abs(parts - np.rint(parts)).max() <= near:
+        near = 1e-6 + 1e-9 * (most := np.abs(parts).max())
+        # Values that are all small beside a power are no multiples of it.
+        if most > 0.5 and near < 0.1 and np.abs(parts - np.rint(parts)).max() <= near:
             return 10.0**power
     return 0.0

@@ -51,6 +51,11 @@ def test_figure_1_of_the_choice_model_has_the_printed_offer(study_of):
     revenue = points[(points["panel"] == "Expected revenue")]
     curve = revenue[revenue["series"] == "the paper's example"]["value"]
     assert curve.max() <= top["value"].min() + 1e-12
+    # The points are on their curves.
+    for panel, earned in (("Chance of acceptance", 1.0), ("Expected revenue", 1 - 0.5470)):
+        value = top[top["panel"] == panel]["value"]
+        expected = earned * acceptance(0.5470, offers_figures.ETA, offers_figures.K)
+        np.testing.assert_allclose(value, expected, atol=5e-4)
 
 
 def test_figure_1_shows_the_segment_that_is_nearest_to_the_printed_one(study_of, monkeypatch):

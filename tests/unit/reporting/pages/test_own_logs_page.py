@@ -402,3 +402,23 @@ def test_what_measures_rest_on_is_told_with_users_where_there_are_some():
     labels.append(log | {"metric": "rows_known", "value": 259.0})
     (text,) = page.ranking_assumed(numbers(AUC, labels=labels, new=predicted(0.8)))
     assert text == "The reward of 259 of 1,000 rows is known, and is 1 in 50 of them."
+
+
+@pytest.mark.parametrize(
+    ("rank", "loss_gap", "alike"),
+    [
+        ((0.0, 0.0), (0.0, 0.0), True),
+        ((0.0, 0.01), (0.0, 0.0), False),
+        ((0.1, 0.0), (0.0, 0.0), False),
+        ((0.0, 0.0), (0.01, 0.0), False),
+        ((0.0, 0.0), (-0.01, 0.0), False),
+        (None, (0.0, 0.0), False),
+    ],
+)
+def test_predictions_are_alike_where_no_measure_tells_them_apart(rank, loss_gap, alike):
+    made = predicted(0.7, **({"other": rank} if rank else {}))
+    at = {"metric": "paired_difference", "measure": "log_loss", "part": "other"}
+    gap, half = loss_gap
+    made += ends(at | {"target": "general"}, gap, gap - half, gap + half)
+    known = numbers(AUC, one=made, other=predicted(0.7))
+    assert page._alike(known, page.Line("one", ""), page.Line("other", ""), "auc") is alike

@@ -192,3 +192,30 @@ def test_an_offset_of_a_number_moves_the_intercept_alone():
     plain, moved = (RidgeModel().fit(X, 1.0 * y + add, weight) for add in (0, 2**40))
     assert moved.coef_ == pytest.approx(plain.coef_, rel=1e-6)
     assert moved.intercept_ - 2**40 == pytest.approx(plain.intercept_, abs=1e-2)
+
+
+def test_what_is_stored_of_an_adapted_fit_answers_alike():
+    X, y, weights = sample(200)
+    model = AdaptedLogistic(penalty=0.05).fit(X, y, weights)
+    again = AdaptedLogistic.from_arrays(model.to_arrays())
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    for one, other in zip(again.background_, model.background_, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert again.penalty_ == 0.05 and again.converged_ and again.n_iter_ == model.n_iter_
+
+
+def test_an_adapted_fit_solves_its_equations_from_anywhere():
+    """Whole steps of Newton's method go too far where a row has much to say of few others."""
+    Z = np.column_stack([np.ones(62), np.repeat([1.0, -1.0, 40.0, -40.0], [30, 30, 1, 1])])
+    y, weights = np.repeat([0.0, 1, 1, 0], [30, 30, 1, 1]), np.linspace(0.5, 1.5, 62)
+    prior = np.array([0.2, 0.5])
+    found = []
+    for start in (None, np.zeros(2), np.array([3.0, -2.0])):
+        beta, _, converged = adapted(Z, y, weights, prior, 0.01, start)
+        assert converged
+        p = 1 / (1 + np.exp(-Z @ beta))
+        pull = 0.01 * (beta - prior)
+        np.testing.assert_allclose((weights * (p - y)) @ Z / 62 + pull, 0.0, atol=1e-6)
+        found.append(beta)
+    np.testing.assert_allclose(found, [found[0]] * 3, atol=1e-4)
+    assert adapted(Z, y, weights, prior, 0.01, found[0])[1] <= 1

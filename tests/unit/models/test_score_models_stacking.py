@@ -1,16 +1,21 @@
 """Several models made one: factors, the constant, and what is told of a row."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from counterweight.errors import CounterweightError
+from counterweight.labeling.missing_outcomes import OutOfFold
 from counterweight.models.score_models import (
+    FOLDS,
     CombinedModel,
     InTime,
     combined_out_of_fold,
     scores_of,
     through,
+    write_stacked,
 )
 from counterweight.numerics.linear import centred, factor_to, fitted_factors
 from scipy.special import expit
@@ -289,3 +294,33 @@ def test_where_the_other_folds_tell_nothing_scores_count_alike():
     np.testing.assert_allclose(made[:3], expit(scores[:3].mean(axis=1)))
     amounts = combined_out_of_fold(np.abs(scores), y, weight, fold, False, True)
     np.testing.assert_allclose(amounts[:3], np.abs(scores[:3]).mean(axis=1))
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_factors_are_written_with_predictions_that_saw_no_row_of_the_fold(apart, tmp_path):
+    scores, y, weight = rows(True, count=120)
+    folds = np.stack([np.arange(120) % FOLDS, np.arange(120)[::-1] % FOLDS])
+    chances = [np.stack([expit(own), expit(0.9 * own)]) for own in scores.T]
+    tested = OutOfFold(
+        np.arange(120) + 7, y, weight, np.ones(120), None, chances, folds, weight / 240, True
+    )
+    hidden = replace(tested, weight=weight[::-1].copy())
+    if apart:
+        tested.apart = lambda: (tested, hidden)
+    given = {"target": "unlabeled" if not apart else "general", "parts": ["a", "b"], "apart": apart}
+    output = SimpleNamespace(model=tmp_path / "m.parquet", predictions=tmp_path / "p.parquet")
+    log = SimpleNamespace(info=lambda *told: None)
+    write_stacked(SimpleNamespace(given=given, output=output, log=log), tested)
+    told = pd.read_parquet(output.predictions)
+    whom = {"general": tested, "unlabeled": hidden} if apart else {"unlabeled": tested}
+    assert {*told["target"]} == {*whom} and len(told) == 240 * len(whom)
+    for name, of in whom.items():
+        own = told[told["target"] == name]
+        share = of.to_hidden("general" if apart else name)
+        for draw in range(2):
+            part = own[(own["repeat"] - 1) // FOLDS == draw].sort_values("row")
+            assert (part["row"] == tested.row).all()
+            assert ((part["repeat"] - 1) % FOLDS == folds[draw]).all()
+            log_odds = np.column_stack([np.log(p[draw] / (1 - p[draw])) for p in chances])
+            expected = combined_out_of_fold(log_odds, y, share, folds[draw], True)
+            np.testing.assert_allclose(part["p"], expected, atol=1e-6)

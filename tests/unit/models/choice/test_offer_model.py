@@ -97,3 +97,14 @@ def test_offers_are_searched_to_the_step_of_the_last_grid(revenue):
     np.testing.assert_allclose(within, np.clip(best, 0.3, 0.5), atol=0.2 / 64 / 4**3)
     # Of offers that earn the same the lowest.
     assert (searched_offers(lambda offers: 1 / (1 - offers / 2), 9, (1, -0.5)) == 0).all()
+
+
+def test_offers_that_are_all_alike_are_the_low_end_of_a_range():
+    X, y, t = people(120)
+    table = np.column_stack([X, np.full(120, 7.0)])
+    model = OfferLogistic().fit(table, y)
+    assert model.offer_range_.tolist() == [7.0, 8.0]
+    apart = OfferLogistic().fit(X, y, np.zeros(120))
+    np.testing.assert_allclose(
+        model.predict_proba(table)[:, 1], apart.predict_acceptance(X, np.zeros(120))
+    )

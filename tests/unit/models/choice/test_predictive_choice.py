@@ -332,3 +332,18 @@ def test_bad_tables_are_told():
         capped.predict_segments(X[:, :1])
     with pytest.raises(CounterweightError, match="hard or soft"):
         capped.predict_acceptance(X, t, "firm")
+
+
+def test_other_covariances_are_tried_below_thirty_rows_a_parameter(model):
+    # One segment of two numbers: two means, three of a matrix, a curve.
+    enough = 30 * 7
+    assert model._kinds(np.ones(enough)) == ["full"]
+    assert model._kinds(np.ones(enough - 1)) == ["full", "diagonal", "tied"]
+    # Ones that have as many parameters as there are rows are none.
+    counts = {}
+    for model.covariance_ in ("full", "diagonal", "tied"):
+        counts[model.covariance_] = model.n_parameters(1)
+    model.covariance_ = "full"
+    fewest = min(counts.values())
+    assert model._kinds(np.ones(fewest + 1)) == [k for k, c in counts.items() if c == fewest]
+    assert model._kinds(np.ones(fewest)) == ["full"]

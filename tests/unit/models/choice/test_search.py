@@ -254,3 +254,21 @@ def test_seeds_are_of_different_places_as_long_as_there_are_some(seed):
     looked.rng = np.random.default_rng(seed)
     found = looked._seeds(4, (looked.points**2).sum(axis=1))
     assert {*map(tuple, found)} == {*map(tuple, places)}
+
+
+def test_a_better_model_of_the_chosen_size_is_as_much_shorter_as_it_is_likelier(found):
+    data, _, best = found
+    sizes = Sizes(data, dict(best), RULE, lambda j: j * 8 - 1, None, 0)
+    sizes.choose()
+    sizes.length, logs, mdl = 1000.0, sizes.logs.copy(), sizes.mdl.copy()
+    own = best[2]
+    told = {"iterations": [4], "converged": [True], "held": [1], "last": [own.score + 3.0]}
+    run = type("Run", (), told | {"parameters": own.parameters.at([0])})
+    sizes.settle(run, own.log_likelihood + 2.5)
+    np.testing.assert_allclose(sizes.logs - logs, [0.0, 2.5, 0.0], atol=1e-9)
+    np.testing.assert_allclose(sizes.mdl - mdl, [0.0, -2.5, 0.0], atol=1e-9)
+    assert sizes.length == pytest.approx(997.5)
+    now = sizes.best[2]
+    assert now.log_likelihood == own.log_likelihood + 2.5 and now.converged
+    assert (now.iterations, now.held) == (own.iterations + 4, own.held + 1)
+    assert now.history[-1] == own.score + 3.0 and sizes.best[1] is best[1]

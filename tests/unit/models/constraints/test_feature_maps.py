@@ -156,6 +156,12 @@ def test_constant_features_have_the_deviation_1(form):
     np.testing.assert_allclose(mean, X.mean(axis=0))
 
 
+def test_what_differs_by_rounding_alone_is_constant():
+    X = np.tile([[1e9], [1e9 + 1e-6]], (3, 1))
+    assert X.std() > 0 and spread_of(X)[0].tolist() == [1.0]
+    assert spread_of(X - 1e9)[0][0] == pytest.approx((X - 1e9).std())
+
+
 def test_rows_of_which_a_quarter_is_not_0_stay_dense():
     rows = np.zeros((4, 4))
     rows[:, 0] = 1.0

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from counterweight.models.constraints.cuts import Rates, repaired
 from counterweight.models.constraints.known_rules import (
+    WAY,
     KnownRule,
     _spread,
     known_rules,
@@ -233,3 +234,20 @@ def test_groups_are_told_by_standardised_columns_and_none_where_none_is_named():
         groups, _ = named_groups(rows, {"old": everybody}, ["coverage(old) <= 0.5"])
         for mask, line in groups:
             np.testing.assert_allclose(rows.scores(line), mask, atol=1e-5)
+
+
+def test_another_score_is_come_near_to_by_parts_of_the_way():
+    rng, n = np.random.default_rng(9), 300
+    X = rng.normal(size=(n, 2))
+    y = X[:, 0] > 0
+    costs = Rates.of((~y)[None] * 1.0, y[None] * 1.0, np.zeros(1), [])
+    rows, truth = DistinctRows(X, merge=False), np.array([3.0, 0.0, 0.0])
+    w = np.array([1.0, 1.0, 0.0])
+    begun = KnownRule("as it is", costs.values(rows.scores(w) > 0)[0], w)
+    # Room for the steps along this one line.
+    found = nearby(rows, begun, costs, [], [truth], most=8 * costs.slope.size)
+    assert found.value < begun.value
+    same = np.std(rows.scores(w)) / np.std(rows.scores(truth))
+    way = (same * truth - w)[:2]
+    share = (found.w[:2] - w[:2]) / way
+    assert share[0] == pytest.approx(share[1]) and min(abs(share[0] - one) for one in WAY) < 1e-9

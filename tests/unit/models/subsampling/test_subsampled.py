@@ -7,6 +7,7 @@ from counterweight.models.subsampling import subsampled
 from counterweight.models.subsampling.learners import Boosting, Tree, new_learner
 from counterweight.models.subsampling.subsampled import SubsampledClassifier
 from counterweight.numerics.linear import fit_logistic
+from counterweight.numerics.zero_rejection import key_order
 from counterweight.tables.parquet import model_arrays, model_table
 from counterweight.tables.study_data import generator
 from threadpoolctl import threadpool_limits
@@ -264,3 +265,21 @@ def test_streams_of_the_trainer_give_the_same_rows_for_every_setting():
         for learner in LEARNERS
     ]
     assert len({fit.rows_trained_ for fit in fits}) == 1
+
+
+def test_zeros_that_were_kept_at_other_rates_weigh_as_if_at_one():
+    model, y = SubsampledClassifier(), np.array([0, 1, 0, 0, 1, 0])
+    one, weight = model._before(y, None, None)
+    assert one == 1.0 and weight.tolist() == [1.0] * 6
+    # All alike: that rate, and weights of 1; a row with a reward needs none.
+    rates = np.where(y == 1, np.nan, 0.3)
+    one, weight = model._before(y, None, rates)
+    assert one == 0.3 and weight.tolist() == [1.0] * 6
+    rates = np.array([0.1, 1.0, 0.2, 0.4, 1.0, 0.4])
+    keys = np.array([5, 3, 9, 1, 7, 2])
+    one, weight = model._before(y, keys, rates)
+    zeros = y == 0
+    assert one == pytest.approx(4 / (10 + 5 + 2.5 + 2.5))
+    by_row = weight[np.argsort(key_order(keys, 6))]
+    np.testing.assert_allclose(by_row, np.where(zeros, one / rates, 1.0))
+    assert by_row[zeros].mean() == pytest.approx(1.0)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import report_filter as filters
-from counterweight.reporting.charts import forms
+from counterweight.reporting.charts import filters_figures, forms
 from counterweight.reporting.charts.filters_figures import (
     Filters,
     front_of,
@@ -117,3 +117,21 @@ def test_one_point_is_its_own_front_and_ties_are_the_lower():
     assert front_of([(1.0, 1.0)]) == [(1.0, 1.0)] and front_of([]) == []
     assert front_of([(0.0, 1.0), (1.0, 1.0)]) == [(0.0, 1.0)]
     assert front_of([(0.0, 1.0), (0.0, 0.5)]) == [(0.0, 0.5)]
+
+
+def test_a_leaf_tells_its_largest_shifts_in_points_and_a_split_its_signs():
+    node = {"leaf": 3, "mass": 0.125, "shares": [0.5, 0.2, 0.3]}
+    base = np.array([0.4, 0.3, 0.3])
+    first, shifts = filters_figures._leaf_texts(node, 0.25, base, ["sex=f", "sex=m", "none"])
+    assert first.startswith("Leaf 3: 12.5 % of people, accepted ")
+    assert "sex: f +10.0" in shifts and "sex: m \N{MINUS SIGN}10.0" in shifts
+    assert "none" not in shifts
+    first, same = filters_figures._leaf_texts(node, np.nan, np.array(node["shares"]), [])
+    assert first == "Leaf 3: 12.5 % of people" and same == "shares as among all"
+    split = {"terms": [(0, 0.4), (1, -0.2), (2, 0.1), (3, -0.1)], "hypotheses": [1, 2]}
+    text = filters_figures._split_text(split, ["age", "income", "job=clerk", "home=own"])
+    words = ["high age", "low income", "job=clerk", "not home=own"]
+    shown = filters_figures._TERMS
+    assert [word in text for word in words] == [place < shown for place in range(4)]
+    assert text.endswith("? (2 rules mixed)")
+    assert filters_figures._split_text({"terms": [], "hypotheses": [1]}, []) == "by chance?"

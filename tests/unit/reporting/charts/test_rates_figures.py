@@ -1,8 +1,11 @@
 """Figures of rate constraints: numbers as they were measured, bounds as in the paper."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
-from counterweight.reporting.charts import forms
+from counterweight.reporting.charts import forms, rates_figures
+from counterweight.reporting.numbers import Estimate
 from drawn_studies import draw
 
 
@@ -109,3 +112,33 @@ def test_what_binds_in_training_is_told_by_the_share_of_it_on_test_rows(study_of
     assert 0 < len(binds) < len(test)
     said = f"{forms.span(shares)} % of what was requested on test rows, where it binds"
     assert drawing.title == f"{study.label('ramp')}: {said}"
+
+
+@pytest.mark.parametrize("certified", [0.0, 1.0])
+def test_promises_shown_kept_are_those_whose_interval_is_below_the_limit(certified, monkeypatch):
+    gaps = {"ours": [(-0.02, -0.03, -0.01), (-0.02, -0.05, 0.01), (0.04, 0.02, 0.06)]}
+    gaps["base"] = [(0.0, -0.01, 0.01)] * 3
+    page = rates_figures.promises_page
+    monkeypatch.setattr(page, "main_of", lambda study: "ours")
+    monkeypatch.setattr(page, "texts_of", lambda study, main: ["a <= 1", "b <= 1", "c <= 1"])
+    monkeypatch.setattr(
+        page,
+        "broken_by",
+        lambda study, source, place: Estimate(
+            gaps[source][place][0], 0.0, *gaps[source][place][1:], n=5
+        ),
+    )
+    study = SimpleNamespace(
+        sources=["base", "ours"],
+        baseline="base",
+        label=str.title,
+        get=lambda source, name: Estimate(certified),
+    )
+    drawing = rates_figures.draw_kept(study)
+    first = "By test rows of the splits alone 1 of" if certified else "1 of"
+    assert drawing.title.startswith(f"{first} 3 promises shown kept")
+    assert drawing.title.endswith("on rows that were held out") == (not certified)
+    points = drawing.points
+    for source, known in gaps.items():
+        own = points[points["series"] == source.title()]
+        np.testing.assert_allclose(np.sort(own["value"]), np.sort([100 * g[0] for g in known]))

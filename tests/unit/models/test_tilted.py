@@ -2,6 +2,7 @@
 
 import copy
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 import yaml
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.predictions import describe_fits
+from counterweight.models import tilted as tilted_module
 from counterweight.models.logistic import LogisticModel
 from counterweight.models.tilted import DELTA, OPTIONS, Calibrated, TiltedClassifier
 from counterweight.models.training import train_repeat
@@ -357,3 +359,35 @@ def test_every_point_of_a_sweep_is_another_tilt():
     assert [float(arrays["delta", name][0]) for name in names] == pytest.approx(np.log([0.5, 2]))
     low, high = (table["p"].to_numpy() for table in tables)
     assert (low < high).all()
+
+
+@pytest.mark.parametrize("delta", [EM, RATE], ids=lambda d: d["by"])
+def test_a_stored_model_answers_as_before_for_all_populations(delta):
+    X, y, U, _ = label_shift(3, 300, 300)
+    model = fitted(X, y, U, delta=delta)
+    again = TiltedClassifier.from_arrays(model.to_arrays()).set_params(**model.get_params())
+    for target in ("labeled", "unlabeled", "general"):
+        p = [one.predict_proba(U, target=target) for one in (again, model)]
+        np.testing.assert_array_equal(*p)
+    told = [(one.delta_.value, one.delta_.rate, one.delta_.by) for one in (again, model)]
+    assert told[0] == told[1] and again.gap_left_ == model.gap_left_
+
+
+def test_the_error_of_delta_is_the_jackknifes_where_that_is_larger(monkeypatch):
+    X, y, U, _ = label_shift(4, 300, 200)
+    model = fitted(X, y, U, delta=EM, folds=4)
+    for parts, own in (([0.1, 0.3, -0.2, 0.4], 0.01), ([0.1, 0.1, 0.1, 0.1], 0.02)):
+        values = iter([0.15, *parts])
+        seen = []
+
+        def estimate(p, y, p_target, *, values=values, seen=seen, own=own, **asked):
+            seen.append((len(p), asked["fitted"]))
+            return replace(model.delta_, value=next(values), error_labeled=own, end="")
+
+        monkeypatch.setattr(tilted_module, "estimate_delta", estimate)
+        found = model._delta(X, y, U, dict(EM))
+        # Of each fold the rows of the others, by a classifier that saw none of them.
+        assert seen[0] == (300, True) and [rows for rows, _ in seen[1:]] == [225] * 4
+        assert not any(fit for _, fit in seen[1:]) and found.value == 0.15
+        jackknife = np.sqrt(3 * np.var(parts))
+        assert found.error_labeled == pytest.approx(max(jackknife, own))

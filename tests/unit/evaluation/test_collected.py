@@ -499,3 +499,11 @@ def test_predictions_from_0_to_1_are_chances_and_those_beyond_are_none():
         p[2] = end
         with pytest.raises(CounterweightError, match="no chances"):
             collected_metric("brier", y, *every, p)
+
+
+def test_a_group_of_one_class_has_what_its_own_rows_leave_possible():
+    """Of 12 rows 9 were labeled, all of them 1: the share is 9 of 12 at least."""
+    y, mask = np.r_[np.ones(12), np.arange(60) % 2], np.r_[np.arange(12) < 9, np.arange(60) < 40]
+    p, group = np.r_[np.full(12, 0.7), np.linspace(0.1, 0.9, 60)], np.arange(72) < 12
+    own = collected_by_group(y, np.full(72, 0.7), mask, p, group)[True]
+    assert own.low == pytest.approx(9 / 12) and own.value == own.high == 1.0

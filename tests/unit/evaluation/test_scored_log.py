@@ -404,6 +404,12 @@ def test_what_is_wrong_is_told_in_a_sentence(tmp_path, change, labeling, sentenc
     assert "\n" not in str(error.value)
 
 
+def test_two_users_are_enough_to_differ(tmp_path):
+    frame = a_log(60, np.random.default_rng(9), 2)
+    found = by_name(merged(tmp_path, frame, asked(user="user")))
+    assert {name for name, _ in found} == {"rough", "fine"}
+
+
 def test_numbers_with_decimal_commas_are_found_out(tmp_path):
     """As of a whole table; a whole number is one, too, and thousands are told by the others."""
     frame = a_log(900, np.random.default_rng(12)).drop(columns="user").round(4)

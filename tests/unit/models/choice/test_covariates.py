@@ -12,7 +12,7 @@ from counterweight.models.choice.predictive_choice import PredictiveChoiceModel
 from counterweight.models.choice.pricing import pricer, quantiles
 from counterweight.models.choice.segment_model import Features
 from counterweight.numerics.emissions import Layout
-from scipy.special import expit
+from scipy.special import expit, softmax
 
 CELLS = Layout.of(7, [(0, 1, 2), (3, 4, 5, 6)])
 MIXED = Layout.of(6, [(2, 3, 4, 5)])
@@ -254,3 +254,11 @@ def test_the_pair_of_categories_that_does_not_add_up_is_taken_in():
     told = mover.thresholds(columns, moves)
     np.testing.assert_allclose(told.moves(X), s, atol=1e-12)
     assert len(np.flatnonzero(told.coefficients[6:14])) == 0
+
+
+def test_shares_of_a_row_come_to_its_weight():
+    logs = np.random.default_rng(4).normal(size=(6, 3)) * 40
+    weights = np.arange(6.0)
+    shares = covariates._posterior(logs, weights)
+    np.testing.assert_allclose(shares.sum(axis=1), weights)
+    np.testing.assert_allclose(shares[1:], weights[1:, None] * softmax(logs, axis=1)[1:])

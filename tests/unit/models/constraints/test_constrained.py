@@ -506,3 +506,20 @@ def test_what_is_imitated_are_signs_of_the_scores_that_there_are():
             ConstrainedClassifier(start="deployed")._imitated(
                 DataSets.stack(X, y, None, None, scores)
             )
+
+
+@pytest.mark.parametrize(
+    ("start", "loss", "alone"),
+    [
+        ("zero", "ramp", True),
+        ("zero", "hinge", True),
+        ("best", "hinge", True),
+        ("best", "ramp", False),
+        ("deployed", "hinge", False),
+    ],
+)
+def test_a_fit_that_others_compare_begins_elsewhere_unless_it_begins_at_nothing(start, loss, alone):
+    model = ConstrainedClassifier(start=start, loss=loss)
+    assert model._begins_elsewhere
+    model._judged_here = False
+    assert model._begins_elsewhere == (not alone)

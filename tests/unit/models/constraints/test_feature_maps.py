@@ -143,6 +143,7 @@ def test_random_features_have_the_kernel_as_their_product():
     squares = (apart**2).sum(axis=2)[np.triu_indices(40, 1)]
     assert FeatureMap(5).fit(X, rng).scale_ == pytest.approx(np.sqrt(np.median(squares)))
     assert FeatureMap(5).fit(np.ones((4, 2)), rng).scale_ == 1.0
+    assert FeatureMap(1, 0.1).fit(X, rng).transform(X).shape == (40, 1)
     for count, scale in ((0, None), (5, 0.0)):
         with pytest.raises(CounterweightError, match="at least 1"):
             FeatureMap(count, scale).fit(X, rng)

@@ -225,3 +225,27 @@ def test_sums_of_lines_and_parts_follow_the_terms_that_change(form, monkeypatch)
         part = np.vstack([whole[near], far])
         np.testing.assert_allclose(kept.part(near, terms).scores(w), part @ w, atol=1e-12)
         np.testing.assert_allclose(kept.part(near, terms).gram(np.ones(len(part))), part.T @ part)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_rows_that_are_far_from_bending_may_be_put_together(form):
+    smooth, w = smooth_step(sharpness=60.0, form=form)
+    rows = smooth.step.rows
+    f = rows.scores(w)
+    # Around slopes that rows have there, so that what is far has no curvature of its own.
+    smooth.above, smooth.below = smooth.slopes(f)
+    near = smooth.near(f)
+    assert 0 < near.sum() < len(f) / 2
+    part = smooth.reduced(near, f, LineSums(rows))
+    for there in (w, w * (1 + 1e-4)):
+        whole, some = (
+            smooth.at(rows.scores(there), there),
+            part.at(part.step.rows.scores(there), there),
+        )
+        assert some[0] == pytest.approx(whole[0], rel=1e-9)
+        np.testing.assert_allclose(some[3], whole[3], atol=1e-9)
+        slopes = [
+            one.gradient(there, at[3], one.hinge_sums(*at[1:]))
+            for one, at in ((smooth, whole), (part, some))
+        ]
+        np.testing.assert_allclose(*slopes, atol=1e-9)

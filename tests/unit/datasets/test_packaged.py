@@ -139,3 +139,21 @@ def test_logs_of_packaged_sets(name):
     pd.testing.assert_frame_equal(frame, again)
     assert 0.3 < known["value"][0] < 1 and frame["often"].mean() > 0.2
     assert frame["action"].nunique() >= 3
+
+
+def test_decisions_have_no_units_of_features():
+    def population(rng, unit=1.0):
+        y = np.arange(400) % 4
+        X = rng.normal(size=(400, 3)) + np.eye(4)[y][:, :3] * 1.5
+        # A column that says nothing weighs as much as the others, however large it is.
+        return np.column_stack([X * unit, unit**3 * rng.normal(size=400)]), y
+
+    logs = [
+        packaged.Decisions(lambda rng, unit=unit: population(rng, unit)).simulate(
+            300, np.random.default_rng(2)
+        )[0]
+        for unit in (1.0, 100.0)
+    ]
+    chosen = ["action", "policy_action", "favourite", "guess"]
+    pd.testing.assert_frame_equal(logs[0][chosen], logs[1][chosen])
+    assert (logs[0]["guess"] != logs[0]["favourite"]).any()

@@ -11,6 +11,7 @@ from counterweight.delivery.bought_file import (
     asked_alone,
     in_letters,
     in_order,
+    plan_name,
     read_bought,
     refuse_one_class,
 )
@@ -190,6 +191,24 @@ def test_plans_of_digits_are_those_of_letters(tmp_path, table):
     found.check_plan(a_plan(plan=in_letters("156995900e84")))
     with pytest.raises(CounterweightError, match="drawn by another plan"):
         found.check_plan(a_plan(plan=in_letters("156995900e85")))
+
+
+def test_rows_that_came_after_the_plan_had_no_chance_to_be_asked(tmp_path, table, caplog):
+    plan = plan_name("0123456789abcdef", 400)
+    assert plan == "ghijklmnopab" + in_letters("400")
+    sent(tmp_path, table, lambda frame: frame.assign(plan=plan)).check_plan(
+        a_plan(plan=plan_name("0123456789abffff", 401))
+    )
+    half = np.full(200, 0.5)
+    for rows, told in ((400, ""), (390, ""), (410, "came since (10) had no chance to be asked")):
+        caplog.clear()
+        asked_alone(rows, np.arange(200), half, plan=plan)
+        assert (told in caplog.text) and bool(told) == bool(caplog.records)
+    with pytest.raises(CounterweightError, match="drawn from 400 rows without a group, and there"):
+        asked_alone(440, np.arange(200), half, "without a group", plan=plan)
+    # A file may be of some months, and one of version 1.0 does not say of how many rows.
+    asked_alone(440, np.arange(200), half, "", plan=plan)
+    asked_alone(440, np.arange(200), half, plan="156995900e84")
 
 
 def test_rows_that_were_added_by_hand_are_named(tmp_path, table):

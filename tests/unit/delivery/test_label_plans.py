@@ -289,6 +289,10 @@ def test_answers_go_by_group_and_tell_who_refused(study):
         for turned in (blank, blank.sample(frac=1, random_state=1), whole[::-1]):
             assert own.by_group(turned) == want
         assert own.by_group(blank.reset_index(drop=True)) == want
+    more = frame[frame["y"].isna()].head(60)
+    more = more.assign(**{saved.facts["id"]: [f"new {k}" for k in range(60)]})
+    with pytest.raises(CounterweightError, match=r"came since \(60\) had no chance to be asked"):
+        saved.with_labels(labels, pd.concat([frame, more]))
     assert sum(one.rows for one in by_group.values()) == 80
     found = answers.refuted(group)
     assert np.isfinite(found.delta) and set(found.groups) == {"odd", "even"}

@@ -2,6 +2,7 @@
 chance; and the events of a log whose rewards may be blank."""
 
 import contextlib
+import logging
 import re
 from dataclasses import dataclass
 from decimal import Decimal
@@ -29,13 +30,46 @@ SCARCE = 10
 ERRORS, SLIGHT = 4, 0.05
 #: Parts by which numbers of a plan may differ: what plans are told apart by has seven digits.
 ROUNDED = 1e-6
+log = logging.getLogger("counterweight")
 #: What to do where the file is not there.
 ABSENT = "correct the path under collected"
 
 
+#: Digits as letters, which no spreadsheet takes for a number.
+LETTERS = str.maketrans("0123456789", "ghijklmnop")
+#: What tells plans apart, by the first letters of their names.
+DIGEST = 12
+
+
 def in_letters(digest):
     """Hexadecimal digits as letters: a to f stay, 0 to 9 are g to p."""
-    return digest.translate(str.maketrans("0123456789", "ghijklmnop"))
+    return digest.translate(LETTERS)
+
+
+def plan_name(digest, rows):
+    """What a plan is called: by what tells it apart, and from how many rows it drew."""
+    return in_letters(digest[:DIGEST] + str(rows))
+
+
+def _check_grown(plan, size, lack):
+    """Refuse labels where many of the rows (N = `size`) came after the plan of this name was made.
+
+    Few of them are told: who had no chance to be asked is taken to be like the others.
+    """
+    told = re.fullmatch(f"[a-p]{{{DIGEST}}}([g-p]+)", str(plan))
+    drew = int(told[1].translate({new: old for old, new in LETTERS.items()})) if told else size
+    if drew >= size:
+        return
+    text = (
+        f"The labels were drawn from {drew:,} rows {lack}, and there are {size:,} now: those that "
+        f"came since ({size - drew:,}) had no chance to be asked"
+    )
+    if size - drew > SLIGHT * size:
+        raise CounterweightError(
+            f"{text}. Leave them out of the table, or have a plan of them (collect) and buy its "
+            "labels."
+        )
+    log.warning("%s, and are taken to be like the others", text)
 
 
 def as_columns(outcome):
@@ -82,8 +116,8 @@ class Bought:
 
     def drawn_by(self, plan):
         """Whether the file says that this plan drew it."""
-        # Plans drawn by version 1.0.0 have digits.
-        return in_letters(self.plan) == str(plan["plan"].iloc[0])
+        # Plans drawn by version 1.0.0 have digits, and do not say from how many rows.
+        return in_letters(self.plan)[:DIGEST] == str(plan["plan"].iloc[0])[:DIGEST]
 
     def check_explored(self, plan):
         """As `check_plan`, of decisions by chance: another plan than now's had its own chances."""
@@ -278,14 +312,16 @@ def _chances(path, ids, texts, name):
     return chance
 
 
-def asked_alone(size, at, chance, lack="without an outcome", made=None):
+def asked_alone(size, at, chance, lack="without an outcome", made=None, plan=""):
     """Who of rows (N,) was asked and by what chances (N,), where the places (K,) of a file say all.
 
     Refused are chances that those who were asked cannot have had: one over them sums to about N,
     beyond `ERRORS`. `lack` is what the rows are without, none where a file may be of some of them.
     `made` (K,) are offers, whose chance is that of the offer, too: all of them stand for N rows or
-    more, those of one for no more.
+    more, those of one for no more. `plan` is what the file calls the plan that drew them.
     """
+    if lack:
+        _check_grown(plan, size, lack)
     weight = 1 / chance[(chance > 0) & (chance <= 1)]
     kinds = [weight] if made is None else [weight[made == one] for one in np.unique(made)]
     wrong = [weight] if weight.sum() < size and _unlikely(weight, size) else []
@@ -506,8 +542,9 @@ def refuse_other(labels, person, outcome, plan, at, fixed=False):
         return
     ids, own = plan["id"].to_numpy()[at], str(plan["plan"].iloc[0])
     digests = np.array([in_letters(str(one)) for one in labels[names["plan"]]], object)
-    of_plans = np.array([bool(re.fullmatch("[a-p]{12}", one)) for one in digests], bool)
-    if (other := of_plans & (digests != own)).any():
+    of_plans = np.array([bool(re.fullmatch("[a-p]{12,}", one)) for one in digests], bool)
+    others = np.array([one[:DIGEST] != own[:DIGEST] for one in digests], bool)
+    if (other := of_plans & others).any():
         first = int(np.argmax(other))
         raise CounterweightError(
             f"The labels have {int(other.sum())} rows of another plan (first: {ids[first]!r}, of "

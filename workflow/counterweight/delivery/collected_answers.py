@@ -276,7 +276,7 @@ def asked_of(file, rows, plan, lack="without a reward"):
     if plan is not None:
         file.check_plan(plan)
         return outcome, *asked_so_far(plan, ~np.isnan(outcome))
-    return outcome, *asked_alone(len(rows), places, file.chance, lack), 0
+    return outcome, *asked_alone(len(rows), places, file.chance, lack, plan=file.plan), 0
 
 
 def half_width(which, value, binary, **place):

@@ -326,11 +326,12 @@ class Untold:
 
         return rows_to_label(plan, self.shown, rows, self.saved.facts["id"], self.columns, filled)
 
-    def answers(self, at, codes, chance=None, plan=None):
+    def answers(self, at, codes, chance=None, plan=None, called=""):
         """`GroupAnswers` of places (K,) of these people and numbers of their groups, NaN if blank.
 
         A number is of a group of each column, as `numpy.ravel_multi_index` counts them. By the
-        chances (K,) of a file, or those of a plan, which may stop anywhere.
+        chances (K,) of a file, whose plan is `called` so, or those of a plan, which may stop
+        anywhere.
         """
         size, Z = len(self.at), np.full((len(self.at), len(self.saved.groups)), np.nan)
         there = ~np.isnan(codes)
@@ -340,7 +341,8 @@ class Untold:
         if plan is not None:
             drawn, chances, waiting = asked_so_far(plan, np.isfinite(Z[:, 0]))
         else:
-            (drawn, chances), waiting = asked_alone(size, at, chance, "without a group"), 0
+            asked = asked_alone(size, at, chance, "without a group", plan=called)
+            (drawn, chances), waiting = asked, 0
         told = Z, drawn, chances, waiting, self.level
         return GroupAnswers(self.saved, self.people, *told)
 
@@ -439,7 +441,7 @@ def planned_groups(job):
         if plan is not None:
             file.check_plan(plan)
         at = np.searchsorted(own.at, file.rows)
-        answers = own.answers(at, file.y, file.chance, plan)
+        answers = own.answers(at, file.y, file.chance, plan, file.plan)
         made += answers.records()
         job.log.info(
             "By %d groups a leaf tells at most %.3f about people with a blank group",

@@ -25,8 +25,8 @@ from counterweight.delivery.bought_file import (
     column_names,
     costs_of,
     filled_in,
-    in_letters,
     in_order,
+    plan_name,
     refuse_one_class,
     refuse_other,
     refuse_undrawn,
@@ -129,14 +129,11 @@ def planned(rows, ids, key, collect):
 
 
 def digest_of(ids, size, key):
-    """Tells plans apart: rows, sizes and the key, whatever the budget and the order of rows.
-
-    Letters alone: a spreadsheet, or pandas, would make a number of digits with an "e" among them.
-    """
+    """Tells plans apart: rows, sizes and the key, whatever the budget and the order of rows."""
     made = hashlib.sha256(key.digest.encode())
     for text, one in sorted(zip(ids, size, strict=True)):
         made.update(f"{len(text)} {text} {one:.6e}\n".encode())
-    return in_letters(made.hexdigest()[:12])
+    return plan_name(made.hexdigest(), len(ids))
 
 
 def with_ids(plan, person, shown):
@@ -662,7 +659,8 @@ def answers_with(saved, frame, labels):
     people = without_outcome(frame, person, outcome)
     ids = canonical_ids(people[person].to_numpy(), column=person, people="frame")
     at, told = filled_in(saved, labels, pd.Series(ids))
-    name = column_names(person, outcome)["chance"]
+    names = column_names(person, outcome)
+    name, plan = names["chance"], names["plan"]
     if name not in labels.columns:
         raise CounterweightError(
             f"The labels have no column {name!r}, the chance that each row had to be asked: give "
@@ -670,7 +668,8 @@ def answers_with(saved, frame, labels):
         )
     y = np.full(len(ids), np.nan)
     y[at] = told
-    drawn, chances = asked_alone(len(ids), at, labels[name].to_numpy(dtype=float))
+    plan = labels[plan].iloc[0] if plan in labels else ""
+    drawn, chances = asked_alone(len(ids), at, labels[name].to_numpy(dtype=float), plan=plan)
     estimate = saved.scored(saved.typed(people), reasons=False)["estimate"]
     return LabelAnswers(saved, estimate, y, drawn, chances, index=people.index)
 

@@ -468,7 +468,8 @@ def planned_offers(job):
 def _by_file(saved, rows, at, offers, file):
     """`TriedAnswers` by the offers and the chances of a file alone."""
     size = len(rows.estimate)
-    drawn, chances = asked_alone(size, at, file.chance, "without an answer", offers)
+    asked = file.chance, "without an answer", offers, file.plan
+    drawn, chances = asked_alone(size, at, *asked)
     found, made = np.full(size, np.nan), np.full(size, np.nan)
     found[at], made[at] = file.y, offers
     told = rows.made, saved.scale.revenue, made, found, drawn, chances, 0, rows.level

@@ -1,10 +1,12 @@
 """Labels to buy for a frame, by a saved model: plans that go on, answers that hold, mistakes."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
 from counterweight import load
-from counterweight.delivery.bought_file import word
+from counterweight.delivery.bought_file import check_at_random, word
 from counterweight.delivery.label_plans import (
     DEFAULTS,
     PlannedRows,
@@ -296,6 +298,9 @@ def test_answers_go_by_group_and_tell_who_refused(study):
     assert sum(one.rows for one in by_group.values()) == 80
     found = answers.refuted(group)
     assert np.isfinite(found.delta) and set(found.groups) == {"odd", "even"}
+    otherwise = SimpleNamespace(facts={"assumes": {"if": "If z has no part in the outcome"}})
+    with pytest.raises(CounterweightError, match="the estimates of this model assume something"):
+        check_at_random(otherwise)
     # The model's own error is in it, of a class and of a number.
     assert found.error > refuted(*answers.told()).error
     assert saved.binary or found.low < found.delta < found.high

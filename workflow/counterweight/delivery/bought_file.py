@@ -18,6 +18,7 @@ from counterweight.numerics.coins import canonical_ids
 from counterweight.tables.parquet import read_table
 from counterweight.tables.saved_form import FORMULA
 from counterweight.tables.table_reader import read_columns
+from counterweight.weighting.importance_weights import AT_RANDOM
 
 #: Columns of rows to label beside the id and the outcome.
 COLUMNS = ("order", "chance", "reason", "plan")
@@ -518,6 +519,15 @@ def filled_in(saved, labels, ids):
             f"{LEAST} labels are needed at least; filled in: {int(np.isfinite(y).sum())}."
         )
     return at, y
+
+
+def check_at_random(saved):
+    """Refuse to judge missing at random by estimates of a saved model that do not assume it."""
+    if (saved.facts.get("assumes") or {"if": AT_RANDOM[0]})["if"] != AT_RANDOM[0]:
+        raise CounterweightError(
+            "refuted compares bought labels with what missing at random expects, and the estimates "
+            "of this model assume something else (weights, tilt): ask one that was made without."
+        )
 
 
 def refuse_undrawn(where, ids, drawn, what="people", budget="the budget"):

@@ -22,6 +22,7 @@ from counterweight.delivery.bought_file import (
     ShownPlan,
     as_columns,
     asked_alone,
+    check_at_random,
     column_names,
     costs_of,
     filled_in,
@@ -639,6 +640,7 @@ class LabelAnswers(ShownAnswers):
         a number that of the mean of as many residuals as it learned from: only what no error of the
         model explains refutes.
         """
+        check_at_random(self._saved)
         band = self._saved.band
         low, high = band.interval(self.predicted)
         error, spread = (high - low) / (2 * 1.959964), None

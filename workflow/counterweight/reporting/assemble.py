@@ -134,7 +134,7 @@ def draw_if_possible(numbers, folder):
     for figure in list(numbers.plan["figures"]):
         try:
             draw_study(numbers, folder, [figure])
-        except (CounterweightError, KeyError, ValueError, IndexError) as error:
+        except Exception as error:  # whatever is wrong with one, the others are drawn
             log.warning("%s: figure %s cannot be drawn: %s", numbers.name, figure, error)
 
 

@@ -114,6 +114,8 @@ def test_a_folder_tells_a_column_and_a_part_may_be_without_a_reward(tmp_path):
     whole = pd.DataFrame(one.tables(frame.astype({"day": str}))[0])
     # 40 days, which a hash may put together.
     pd.testing.assert_frame_equal(tables["values"], whole, rtol=1e-12, check_dtype=False)
+    with pytest.raises(CounterweightError, match="belong to one user .column 'day'."):
+        one.values(frame.assign(day="3"))
 
 
 def test_the_chain_of_files_has_the_partitions(tmp_path):

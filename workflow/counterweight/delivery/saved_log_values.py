@@ -13,7 +13,7 @@ from counterweight.delivery.saved_models import SavedModel
 from counterweight.errors import listed
 from counterweight.evaluation.log_values import LOGGED, users_in_words, values_of_log
 from counterweight.labeling.columns import ids_again
-from counterweight.labeling.log_files import LogQuestion
+from counterweight.labeling.log_files import LogQuestion, check_users
 from counterweight.labeling.logs import OF_LOG
 from counterweight.numerics.checks import pandas_frame
 from counterweight.tables.parquet import write_table
@@ -79,6 +79,8 @@ class SavedValues(SavedModel):
         if not isinstance(rows, (str, Path)):
             rows = pandas_frame(rows, "rows of the log")
         known = values_of_log(self.question, rows, reading)
+        if known.clusters:
+            check_users(known.clusters, self.facts["labeling"].get("user"))
         count, error, whole = self.question.again
         if count:
             said = ids_again(count, whole, self.facts["labeling"].get("user"), error > 0)

@@ -208,12 +208,8 @@ def label_log(table, known, outputs, *, recipe, outcome, rule, rng, reward=None,
                 f"No row belongs to the log: none of {sums[1].rows + problems.dropped} rows has "
                 "the values that labeling.log asks for; correct its columns and values."
             )
-        if users and sums[0].groups.any(axis=0).sum() < 2:
-            raise CounterweightError(
-                f"All rows of the log belong to one user (column {roles['user']!r}), and what a "
-                "value may be off by is told by how users differ: name another column, or leave "
-                "user out if rows are independent."
-            )
+        if users:
+            check_users(sums[0].groups.any(axis=0).sum(), roles["user"])
     values = []
     # What is known of single rows is no truth of a policy, and may be large.
     if known and {"policy", "value"} <= set(column_names(known)):
@@ -598,3 +594,13 @@ def types_by_role(facts):
         texts += [options.get("takes"), options.get("shown")]
     types |= {name: "text" for name in texts if name}
     return types | types_of_condition(facts["labeling"].get("kept_where") or {})
+
+
+def check_users(count, column):
+    """Refuse a log whose rows belong to one user of a column."""
+    if count < 2:
+        raise CounterweightError(
+            f"All rows of the log belong to one user (column {column!r}), and what a value may be "
+            "off by is told by how users differ: name another column, or leave user out if rows "
+            "are independent."
+        )

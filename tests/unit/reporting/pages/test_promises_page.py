@@ -1,6 +1,7 @@
 """What methods are requested to keep, and what is told of each promise, by hand-made numbers."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -19,7 +20,7 @@ from counterweight.reporting.pages.promises_page import (
     main_of,
     requested_measures,
 )
-from counterweight.reporting.pages.rates_page import PAGE
+from counterweight.reporting.pages.rates_page import CHOSEN, PAGE
 from counterweight.reporting.sheets import build
 from counterweight.reporting.wording import percent
 from counterweight.tables.parquet import metrics_table, write_table
@@ -628,3 +629,18 @@ def test_costs_stand_beside_rules_that_look_at_nobody():
     assert promises_page._costs(numbers, "ramp") == ([], "") and math.isnan(
         promises_page._delivered(numbers, "cost")
     )
+
+
+def test_a_classifier_that_was_given_up_stands_among_those_chosen_from():
+    candidates = [{"metric": "candidate_cost", "part": str(k), "value": 0.1} for k in (0, 3)]
+    numbers = SimpleNamespace(
+        methods=lambda: [{"id": "own", "candidates": ["Logistic regression", "Boosting", "SVM"]}],
+        label=lambda name: name,
+        get=lambda source, metric, **place: SimpleNamespace(
+            known=place in [{"part": one["part"]} for one in candidates]
+        ),
+    )
+    lines = [line.label for line in CHOSEN.lines(numbers)]
+    assert lines == ["Logistic regression", "Boosting", "SVM", "Combined"]
+    candidates.pop()
+    assert len([*CHOSEN.lines(numbers)]) == 3

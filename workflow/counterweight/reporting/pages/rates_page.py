@@ -554,7 +554,8 @@ def _candidates(numbers):
             group = numbers.label(one["id"])
             for part, words in enumerate([*entries, "Combined"]):
                 line = Line(one["id"], words, {"part": str(part)}, group)
-                if numbers.get(line.source, "candidate_cost", **line.place).known:
+                tried = part < len(entries)
+                if tried or numbers.get(line.source, "candidate_cost", **line.place).known:
                     yield line
                     group = ""
 
@@ -567,7 +568,8 @@ CHOSEN = Sheet(
     "By rows that a classifier was not fitted to, with thresholds by which the promises are kept "
     "there. Of those with a log loss the first stands, or the one of least log loss where that is "
     "less by more than a standard error of the difference. It is taken unless another one misses "
-    "less of the promises, or errs less by more than chance makes among so many.",
+    "less of the promises, or errs less by more than chance makes among so many. One without numbers "
+    "was given up after its first fits, as these were clearly behind.",
     best=False,
 )
 

@@ -111,3 +111,15 @@ def test_an_anytime_interval_holds_the_mean_where_chances_go_by_the_outcome():
         coins = np.random.default_rng(turn).random(600)
         low, high = anytime_interval(y, chances, coins, 250)
         assert low <= 0.5 <= high
+
+
+@pytest.mark.parametrize("count", [150, 300])
+def test_intervals_at_any_time_turn_round_with_the_outcome(count):
+    generator = np.random.default_rng(9)
+    p, coins = generator.beta(1, 6, 900), generator.random(900)
+    pi, y = generator.uniform(0.3, 0.6, 900), (generator.random(900) < p) * 1.0
+    low, high = anytime_interval(y, pi, coins, count, p)
+    known = y[np.argsort(coins / pi)[:count]].sum()
+    assert known / 900 + 0.01 < low < high < 0.9 - count / 900
+    turned = anytime_interval(1 - y, pi, coins, count, 1 - p)
+    assert turned == pytest.approx((1 - high, 1 - low), rel=1e-9)

@@ -305,10 +305,12 @@ def test_offers_acceptances_and_values_of_new_rows_are_summed_up():
     accepted = pd.DataFrame({"accepted": [True, False, False, False]})
     (told,) = page.told_new({"new_accepted": accepted}, {})
     assert told.startswith("Of 4 new people 1 (25.0 %) are accepted")
-    one = {"policy": "a", "value": 0.5, "low": 0.4, "high": 0.6, "rows": 9}
-    values = pd.DataFrame([one, one | {"value": 9.0}, one | {"policy": "b"}])
+    one = {"policy": "a", "value": 0.5, "low": 0.4, "high": 0.6, "rows": 9, "support": "good"}
+    thin = one | {"policy": "b", "support": "outside"}
+    values = pd.DataFrame([one, one | {"value": 9.0}, thin])
     (told,) = page.told_new({"new_values": values}, {})
     assert "(9 rows) earns: a 0.50" in told and "b 0.50" in told and "9.0" not in told
+    assert told.count("support") == 1 and "(support: not enough)" in told
 
 
 def column(name, **known):

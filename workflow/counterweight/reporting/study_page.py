@@ -623,6 +623,7 @@ def _values(table):
     places = places_for(first["value"], 2, 3)
     said = [
         f"{one.policy} {number(one.value, places)} {interval(one.low, one.high, places)}"
+        + f" (support: {one.support})".replace("outside", "not enough") * (one.support != "good")
         for one in first.itertuples()
     ]
     return f"A row of the new log ({number(first['rows'].iloc[0], 0)} rows) earns: {listing(said)}"

@@ -293,6 +293,7 @@ def test_headers_are_found_in_any_file_and_only_looked_at(tmp_path):
         (PROMISES | {"user": "who"}, "Rows count as independent here"),
         (PANEL | {"group": "who"}, "Rows count as independent here"),
         (LOG | {"time": "day"}, "time has no meaning in a table that asks what policies are worth"),
+        (LOG | {"group": "who"}, "; whose rows belong together is said by user"),
         (SCORED | {"columns": {"missing": {"p": 9}}}, "columns.missing has no meaning for predic"),
         (
             LOG | {"by_partition": True, "columns": {"numbers": ["p"]}},

@@ -316,6 +316,8 @@ def _made(name, entry, place):
         away = ", and put the column under columns.ignore if nothing is to be learned from it"
         alone = ". Rows count as independent here: of who has several keep one, drawn at random"
         alone *= unused[0] in CLUSTERS and not asked_of.asked & CLUSTERS
+        other = CLUSTERS & asked_of.asked if unused[0] in CLUSTERS else ()
+        away += "".join(f"; whose rows belong together is said by {one}" for one in other)
         raise CounterweightError(
             f"{place}{unused[0]} has no meaning in a table that asks {question}: leave it "
             f"out{rows * (unused[0] == 'labeled')}{away * (unused[0] in ROLES)}{alone}."

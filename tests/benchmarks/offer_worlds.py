@@ -394,9 +394,9 @@ def within_of(name, rows, seed, one, by):
     return made
 
 
-def within(name, count, rows, one, by):
+def within(name, count, rows, one, by, first):
     """Means by part of the capacity over worlds of one name."""
-    seeds = range(9000, 9000 + count)
+    seeds = range(first, first + count)
     table = pd.DataFrame([made for at in seeds for made in within_of(name, rows, at, one, by)])
     print(f"\n{name}, prices {by} by columns: {count} worlds of {rows} people, {name_of(one)}")
     found = table.astype(float).groupby("part")
@@ -432,9 +432,9 @@ def more_of(name, rows, seed, one, by):
     return made
 
 
-def more(name, count, rows, one, by):
+def more(name, count, rows, one, by, first):
     """Means over worlds of one name."""
-    seeds = range(500, 500 + count)
+    seeds = range(first, first + count)
     table = pd.DataFrame([made for at in seeds for made in more_of(name, rows, at, one, by)])
     print(f"\n{name}, prices {by} by columns: {count} worlds of {rows} people, {name_of(one)}")
     means = table.dropna().set_index("what").astype(float).groupby("what").mean()
@@ -485,6 +485,7 @@ def main():
     parser.add_argument("--told", default="", help="method whose expected revenue is judged")
     parser.add_argument("--within", default="", help="method whose totals in limits are judged")
     parser.add_argument("--more", default="", help="method whose gains are judged")
+    parser.add_argument("--first", type=int, default=0, help="first seed of --within and --more")
     parser.add_argument("--by", default="strongly", choices=BY, help="how prices went by columns")
     asked = parser.parse_args()
     logging.disable(logging.WARNING)
@@ -497,9 +498,9 @@ def main():
         if asked.told:
             told(name, asked.worlds, asked.rows, one, asked.by)
         elif asked.more:
-            more(name, asked.worlds, asked.rows, one, asked.by)
+            more(name, asked.worlds, asked.rows, one, asked.by, asked.first or 500)
         elif asked.within:
-            within(name, asked.worlds, asked.rows, one, asked.by)
+            within(name, asked.worlds, asked.rows, one, asked.by, asked.first or 9000)
         elif asked.capacity:
             capacities(name, asked.worlds, asked.rows, one)
         else:

@@ -285,7 +285,7 @@ class SavedOffers(SavedModel):
         `worth` (n,) is the revenue if accepted, `total` what is claimed of all, less the `cost` of
         offers made. `LEVEL` of the values of these offers by the draws, about the claim; values by
         rivals are held, too, and any curve between offers that were made where nothing like some
-        was tried. NaN without draws. Of these very people, in expectation of answers.
+        was tried. NaN without draws. Of these very people.
         """
         if not self.has_draws:
             return float("nan"), float("nan")

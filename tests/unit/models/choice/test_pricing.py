@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from counterweight.models.choice import pricing
+from counterweight.models.choice.additive import OfferAdditive
 from counterweight.models.choice.offer_model import acceptance, logistic, searched_offers
 from counterweight.models.choice.predictive_choice import PredictiveChoiceModel
 from counterweight.models.choice.pricing import (
@@ -21,8 +22,11 @@ from counterweight.models.choice.pricing import (
     total_by_draws,
     within_holes,
 )
+from scipy import stats
 from scipy.special import expit, logsumexp
 from scipy.stats import multivariate_normal
+
+SHARES = (0.025, 0.975)
 
 
 @pytest.mark.parametrize("revenue", [(1.0, -1.0), (0.2, 0.5), (0.0, -1.0)])
@@ -219,7 +223,9 @@ class Drawn:
         return chance_of(about, t) + self.moved
 
     def accept_drawn(self, about, t, draws):
-        return chance_of(about, t) + draws[:, None]
+        return chance_of(about, t) + draws["moved"][:, None]
+
+    accept_near = accept_drawn
 
 
 def test_ends_of_a_total_are_those_of_draws_about_it_and_of_rivals():
@@ -230,13 +236,17 @@ def test_ends_of_a_total_are_those_of_draws_about_it_and_of_rivals():
     def ends(rivals=(), **more):
         rivals = [Drawn(moved) for moved in rivals]
         asked = {"valued": [(t, paid)], "total": total} | more
-        return total_by_draws(Drawn(0.0), rivals, draws, X, parts, shares, **asked)
+        own = (0.25, 0.75) if len(asked["valued"]) == 1 else shares
+        return total_by_draws(Drawn(0.0), rivals, {"moved": draws}, X, parts, own, **asked)
 
-    moved = (draws - draws.mean()) * paid.sum()
-    assert ends() == pytest.approx((total + moved.min(), total + moved.max()))
-    low, high = ends([0.3, -0.05], cost=1.5)
-    assert high == pytest.approx(total + 0.3 * paid.sum() - 1.5)
-    assert low == pytest.approx(min(total - 0.05 * paid.sum() - 1.5, total + moved.min()))
+    moved, p = (draws - draws.mean()) * paid.sum(), chance_of(X, t)
+    # Of four draws; and of each answer a yes or a no.
+    reach = stats.t(3).ppf(0.75) * np.sqrt(moved.var(ddof=1) + (p * (1 - p)) @ paid**2)
+    assert total > reach and ends() == pytest.approx((total - reach, total + reach))
+    low, high = ends([1.4, -0.05], cost=1.5)
+    assert high == pytest.approx(total + 1.4 * paid.sum() - 1.5) and high > total + reach
+    assert low == pytest.approx(min(total - 0.05 * paid.sum() - 1.5, total - reach))
+    assert ends([-0.6])[0] == pytest.approx(total - 0.6 * paid.sum())
     # What nobody pays less than nothing for, costs no more than it costs.
     assert ends(total=0.5, cost=0.2)[0] == pytest.approx(-0.2)
     assert ends(total=0.5)[0] == 0.0
@@ -245,7 +255,7 @@ def test_ends_of_a_total_are_those_of_draws_about_it_and_of_rivals():
     assert both == pytest.approx((0.0, 0.0))
     off = [(t, -paid), (t, 0 * paid)]
     assert ends(valued=off, total=0.0) == pytest.approx((-moved.max(), -moved.min()))
-    assert ends(valued=[(t, -paid)], total=0.0)[0] == pytest.approx(-moved.max())
+    assert ends(valued=[(t, -paid)], total=0.0)[0] == pytest.approx(-reach)
 
 
 def test_what_was_offered_is_told_with_the_reasons_to_doubt():
@@ -293,3 +303,59 @@ def test_few_people_in_a_crowd_are_close_to_their_segment(fitted):
     # In scaled features.
     expected = density + np.log(model.scale_).sum()
     np.testing.assert_allclose(own.closeness(own.about(X[:5])), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("part", [0.0, 0.5, 1.0])
+def test_what_a_person_departs_from_the_columns_is_counted_at_most_as_a_yes_and_a_no(part):
+    """Of a fit without error, chances that vary about its own by a part of the largest variance."""
+    rng = np.random.default_rng(3)
+    p, paid = rng.uniform(0.1, 0.9, 300), rng.uniform(5.0, 30.0, 300)
+
+    def drawn(about, t, draws):
+        return np.tile(about["p"], (len(draws["own"]), 1))
+
+    own = SimpleNamespace(
+        about=lambda X: {"p": X[:, 0]},
+        accept=lambda about, t: about["p"],
+        accept_near=drawn,
+        accept_drawn=drawn,
+    )
+    total, parts = float(p @ paid), [slice(0, 200), slice(200, 300)]
+    told = own, [], {"own": np.zeros(500)}, p[:, None], parts, SHARES
+    low, high = total_by_draws(*told, [(np.zeros(300), paid)], total)
+    held = []
+    for _ in range(2000):
+        chance = np.where(rng.random(300) < part, rng.random(300) < p, p)
+        held.append(low <= chance @ paid <= high)
+    assert np.mean(held) >= 0.94 and (part < 1 or np.mean(held) <= 0.96)
+    # What is more than other offers bring is of the fit alone.
+    less = [(np.zeros(300), paid), (np.zeros(300), -paid)]
+    assert total_by_draws(*told, less, 0.0) == pytest.approx((0.0, 0.0), abs=1e-9)
+
+
+def test_sums_over_people_by_a_posterior_are_those_of_its_normal_approximation():
+    rng = np.random.default_rng(4)
+    X, t = rng.normal(size=(120, 3)), rng.random(120)
+    y = (rng.random(120) < expit(4 * t - 3.5 + X[:, 0])).astype(float)
+    model = OfferAdditive(pairs=False).fit(X, y, t, categories=None)
+    own = pricer(model, "")
+    draws, about = own.drawn(X, t, y, np.random.default_rng(5), 60), own.about(X)
+    low, used = np.zeros(120), np.append(np.isfinite(own.ridge), True)
+
+    def rows_at(offers):
+        return np.column_stack([model.design_.columns(X, offers), np.ones(120)])[:, used]
+
+    def steep(rows):
+        p = expit(rows @ np.append(own.coef, own.intercept)[used])
+        return p * (1 - p)
+
+    made, asked = rows_at(t), rows_at(low)
+    hessian = (made * steep(made)[:, None]).T @ made + np.diag(np.append(own.ridge, 0.0)[used])
+    slope = asked.T @ steep(asked)
+    deviation = float(np.sqrt(slope @ np.linalg.solve(hessian, slope)))
+    near = own.accept_near(about, low, draws).sum(axis=1)
+    assert near.std() == pytest.approx(deviation, rel=0.12)
+    claim, size = own.accept(about, low).sum(), deviation / np.sqrt(len(near))
+    assert abs(near.mean() - claim) < 3 * size
+    # By the curve of each person all of these small chances go up by more than chance makes of it.
+    assert own.accept_drawn(about, low, draws).sum(axis=1).mean() - claim > 3 * size

@@ -15,7 +15,7 @@ from functools import partial
 from itertools import pairwise
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.special import logsumexp, stdtrit
 
 from counterweight.models.choice.offer_model import (
     best_offers,
@@ -184,6 +184,8 @@ class Segments:
             chances[draw] = mixed_acceptance(weights, t[draw] - moves, eta[draw], k[draw])
         return chances
 
+    accept_near = accept_drawn
+
     def ends(self, about, kind, bounds, revenue, grid, draws, summary):
         """What ``summary(best (draws, n)) -> (q, n)`` says of the draws' best offers, (q, n)."""
         eta, k, found, between = draws["eta"], draws["k"], None, grid is None
@@ -303,6 +305,8 @@ class Trees(Curves):
         fits = zip(self._fits(draws), t, strict=True)
         return np.stack([self._chance(fit, about["X"], own) for fit, own in fits])
 
+    accept_near = accept_drawn
+
     def best(self, about, kind, bounds, revenue, grid=None):
         """Best offers (n,) by the fit: those next to a step of it, and both bounds."""
         return self._best(self.model.models_[0], about, kind, bounds, revenue, grid)
@@ -375,6 +379,18 @@ class Lines(Curves):
             return logistic(start.T + slope.T * t)
         Z = self.model.design_.columns(about["X"], t)
         return logistic(draws["coef"] @ Z.T + draws["intercept"][:, None])
+
+    def accept_near(self, about, t, draws):
+        """`accept_drawn` of offers (n,), for sums over people; of a posterior to first order.
+
+        Draws of the normal approximation lie evenly about the mode. Curved by each person's
+        chance they would move sums to one side, which is no part of what answers leave open.
+        """
+        if not self.posterior:
+            return self.accept_drawn(about, t, draws)
+        Z, p = self.model.design_.columns(about["X"], t), self.accept(about, t)
+        moved = (draws["coef"] - self.coef) @ Z.T + (draws["intercept"] - self.intercept)[:, None]
+        return p + p * (1 - p) * moved
 
     def drawn(self, X, t, y, rng, draws):
         """Parameters of models fitted anew to resampled rows: ``coef`` (draws, p), ``intercept``.
@@ -554,19 +570,31 @@ def within_holes(saved, X, valued, total):
 def total_by_draws(own, rivals, draws, X, parts, shares, valued, total, cost=0.0):
     """Ends of the interval of what offers bring together, about the `total` that is claimed.
 
-    By a pricer and its draws, whose quantiles are `shares`, and the pricers of rivals. `valued` are
-    scaled offers (n,) with what each earns, below 0 of those that are taken off, `parts` slices of
-    people; the rest see `SavedOffers.total_ends`.
+    By a pricer and its draws, and the pricers of rivals; `shares` are of the t distribution of as
+    many draws, of differences those of the draws. `valued` are scaled offers (n,) with what each
+    earns, below 0 of those taken off, `parts` slices of people; else see `SavedOffers.total_ends`.
+
+    Draws tell what the fit is not sure of, if its form is right. Where a person's chance of a yes
+    departs from what the columns tell, by p as their mean, its variance is at most p (1 - p), that
+    of the answer: of what is no difference so much is counted for each person, too.
     """
-    sums, others = np.zeros(1), np.zeros(len(rivals))
+    sums, coins = np.zeros(len(next(iter(draws.values())))), 0.0
+    others, alone = np.zeros(len(rivals)), len(valued) == 1
+    drawn = own.accept_near if alone else own.accept_drawn
     for at in parts:
         about, abouts = own.about(X[at]), [one.about(X[at]) for one in rivals]
         for t, paid in valued:
-            sums = sums + own.accept_drawn(about, t[at], draws) @ paid[at]
+            sums = sums + drawn(about, t[at], draws) @ paid[at]
+            p = own.accept(about, t[at])
+            coins += float((p * (1 - p)) @ paid[at] ** 2)
             for place, one in enumerate(rivals):
                 others[place] += one.accept(abouts[place], t[at]) @ paid[at]
-    ends, worth = total - sums.mean() + np.quantile(sums, shares), valued[0][1]
-    if len(valued) == 1 and len(worth) and worth.min() >= 0:
+    if alone:
+        ends = total + stdtrit(len(sums) - 1, shares) * np.sqrt(sums.var(ddof=1) + coins)
+    else:
+        ends = total - sums.mean() + np.quantile(sums, shares)
+    worth = valued[0][1]
+    if alone and len(worth) and worth.min() >= 0:
         ends = np.maximum(ends, -cost)
     held = [*ends, *(others - cost)]
     return float(min(held)), float(max(held))

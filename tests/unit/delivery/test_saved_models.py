@@ -1,11 +1,13 @@
 """What saved models share: who rows are, batches, how new people differ from those of the fit."""
 
+import contextlib
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 from counterweight import load
+from counterweight.delivery import saved_models
 from counterweight.delivery.saved_models import (
     SavedModel,
     SavedPredictor,
@@ -64,6 +66,30 @@ def test_sums_of_batches_add_up(saved):
     halves = saved.added(saved.added(None, saved.sums(X[:30])), saved.sums(X[30:]))
     np.testing.assert_allclose(halves, saved.sums(X))
     assert list(saved.sums(X)[0]) == [90, 90]
+
+
+def test_rows_of_a_file_go_on_being_numbered_from_batch_to_batch(monkeypatch):
+    parts = [pd.DataFrame({"a": np.arange(float(size))}) for size in (3, 2, 4)]
+    first, written = [], []
+
+    @contextlib.contextmanager
+    def answers(table, csv):
+        yield written.append, {}
+
+    def answered(frame, rows):
+        first.append(rows)
+        return {"p": np.zeros(len(frame))}, (np.full(1, len(frame)),)
+
+    monkeypatch.setattr(saved_models, "writing_answers", answers)
+    saved = SimpleNamespace(
+        new_rows=lambda path, reading: [(one, {}) for one in parts],
+        answered=answered,
+        added=lambda sums, own: [*(sums or []), int(own[0][0])],
+        counts_by_group=lambda frame, made: {"g": (1, len(frame))},
+        tell=lambda sums: {"seen": sums},
+    )
+    assert SavedPredictor.score_file(saved, "in", "out", "csv") == 9
+    assert first == [0, 3, 5] and [len(one["p"]) for one in written] == [3, 2, 4]
 
 
 def test_rows_are_named_by_their_id_else_by_number(saved):

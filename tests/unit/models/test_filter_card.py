@@ -45,10 +45,20 @@ def test_the_card_tells_what_each_leaf_discloses(made):
         (0.2, (-0.3, -0.1), True),
         (0.35, (-0.15, 0.05), False),
         (0.44, (0.01, 0.07), False),
+        (0.2, (-0.2, 0.0), False),
+        (0.2, (-0.2, -0.2), True),
         (0.2, None, True),
         (0.44, None, False),
     ],
-    ids=["a fall", "within chance", "a rise", "before, a fall", "before, a rise"],
+    ids=[
+        "a fall",
+        "within chance",
+        "a rise",
+        "up to nothing",
+        "for certain",
+        "before, a fall",
+        "before, a rise",
+    ],
 )
 def test_a_fall_of_the_imbalance_is_told_as_a_gain_only_beyond_chance(made, after, ends, falls):
     saved = ft.read_filter(made.path)
@@ -63,7 +73,7 @@ def test_a_fall_of_the_imbalance_is_told_as_a_gain_only_beyond_chance(made, afte
         assert told.replace("-", "−") in text
         shown = saved.shown()["imbalance"]
         assert f"{after:.3f}, 0.400 among all" in shown
-        assert ("not beyond chance" in shown) == (ends[0] < 0 < ends[1])
+        assert ("not beyond chance" in shown) == (ends[0] < 0 <= ends[1])
     rate = f"{100 * saved.held['acceptance_rate', 'value', -1]:.1f} %"
     assert saved.shown()["accepted of held-out rows"] == rate
     assert f"It accepts {rate}" in text and "of the people that were held out" in text

@@ -324,3 +324,12 @@ def test_factors_are_written_with_predictions_that_saw_no_row_of_the_fold(apart,
             log_odds = np.column_stack([np.log(p[draw] / (1 - p[draw])) for p in chances])
             expected = combined_out_of_fold(log_odds, y, share, folds[draw], True)
             np.testing.assert_allclose(part["p"], expected, atol=1e-6)
+
+
+def test_where_a_score_is_the_mean_score_contributions_go_by_the_slope():
+    parts = np.array([[0.5, -0.5], [0.2, -0.2], [1.0, 1.0]])
+    raw, base = 0.7 + parts.sum(axis=1), 0.7
+    value, begun, told = through(expit, raw, base, parts)
+    slope = expit(0.7) * (1 - expit(0.7))
+    np.testing.assert_allclose(told[:2], parts[:2] * slope, rtol=1e-5)
+    np.testing.assert_allclose(begun + told.sum(axis=1), value, atol=1e-12)

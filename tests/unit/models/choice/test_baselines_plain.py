@@ -23,6 +23,13 @@ def test_naive_bayes_is_that_of_scikit_learn():
     Z = np.column_stack([X, t])
     p = OfferNaiveBayes().fit(X, y, t).predict_acceptance(X, t)
     np.testing.assert_allclose(p, GaussianNB().fit(Z, y).predict_proba(Z)[:, 1], rtol=1e-8)
+    # A column that has nearly one value for each answer has the least variance, by the largest.
+    X = np.column_stack([1e3 * X[:, 0], y + 0.02 * X[:, 1]])
+    Z = np.column_stack([X, t])
+    p = OfferNaiveBayes().fit(X, y, t).predict_acceptance(X[:, :] * [1, 0] + [0, 0.5], t)
+    rows = np.column_stack([X[:, 0], np.full(len(X), 0.5), t])
+    theirs = GaussianNB(var_smoothing=1e-9).fit(Z, y).predict_proba(rows)[:, 1]
+    np.testing.assert_allclose(p, theirs, rtol=1e-6)
 
 
 def test_a_tree_is_that_of_scikit_learn_with_smoothed_leaves():

@@ -11,7 +11,9 @@ from counterweight.models.choice.offer_model import expected_revenue, soft_optim
 from counterweight.models.choice.predictive_choice import PredictiveChoiceModel
 from counterweight.models.choice.pricing import pricer, quantiles
 from counterweight.models.choice.segment_model import Features
+from counterweight.models.choice.steps import ChoiceRows, Choices
 from counterweight.numerics.emissions import Layout
+from counterweight.numerics.linear import fit_logistic
 from scipy.special import expit, softmax
 
 CELLS = Layout.of(7, [(0, 1, 2), (3, 4, 5, 6)])
@@ -262,3 +264,39 @@ def test_shares_of_a_row_come_to_its_weight():
     shares = covariates._posterior(logs, weights)
     np.testing.assert_allclose(shares.sum(axis=1), weights)
     np.testing.assert_allclose(shares[1:], weights[1:, None] * softmax(logs, axis=1)[1:])
+
+
+def test_of_one_segment_a_block_is_worth_its_walds_statistic_less_its_price():
+    X, t, y, _, _ = cells(5, 1500)
+    noise = np.eye(4)[np.random.default_rng(0).integers(4, size=1500)]
+    layout = Layout.of(11, [(0, 1, 2), (3, 4, 5, 6), (7, 8, 9, 10)])
+    whole, ones = np.hstack([X, noise]), np.ones(1500)
+    features = Features.fitted(whole, ones, 1e-3, layout)
+    mover = Mover(whole, t, y, ones, features)
+    # A logistic regression on the columns is the fit of one segment.
+    blocks = mover.blocks[:3]
+    columns = [column for block in blocks for column in block]
+    rows = np.column_stack([mover.design[:, columns], t])
+    coef, intercept, *_ = fit_logistic(rows, y)
+    moves, k = -coef[:-1] / coef[-1], coef[-1]
+    one = model_of_one(intercept + k / 2, k)
+    data = ChoiceRows(np.empty((1500, 0)), t, y, ones)
+    worth = mover._worth(data, one, columns, moves, blocks)
+    line = covariates._Line(rows, y, ones, [len(block) for block in blocks])
+    price = np.array([len(block) for block in blocks]) * np.log(1500)
+    told = np.array([line.worth(own) for own in line.places])
+    # Moves and coefficients are told apart by the error of the slope alone.
+    assert worth[2] == pytest.approx(told[2] - price[2], abs=1.0)
+    np.testing.assert_allclose((worth + price)[:2], told[:2], rtol=0.5)
+    assert worth[2] < 0 < min(worth[:2])
+
+
+def model_of_one(position, slope):
+    """One segment without features, by its curve."""
+    return Choices(
+        np.ones((1, 1)),
+        np.empty((1, 1, 0)),
+        np.empty((1, 1, 0, 0)),
+        np.array([[[position, slope]]]),
+        np.empty((1, 1, 0)),
+    )

@@ -134,3 +134,10 @@ def test_a_line_that_goes_too_far_is_halved_until_the_loss_falls():
 
 def log_loss(coef, Z, y):
     return np.logaddexp(0.0, -(2 * y - 1) * coef * Z[:, 0]).mean()
+
+
+@pytest.mark.parametrize("most", [1, 3])
+def test_as_many_steps_are_tried_as_are_allowed(most):
+    Z, y = drawn(200)
+    steps, losses = cross_validated_iterations(Z, y, np.random.default_rng(0), most=most)
+    assert len(losses) == most + 1 and steps == most

@@ -172,6 +172,15 @@ def test_levels_are_parted_by_how_they_answer():
     np.testing.assert_allclose(new.curves, [[0.5, 5.0], [-0.5, 5.0]])
     np.testing.assert_allclose(new.shares[0], np.array([0.25, 0.035, 0.4]) / 0.685)
     np.testing.assert_allclose(new.shares[1], np.array([0.025, 0.35, 0.04]) / 0.415)
+    # Of two categories each is parted by its own levels.
+    made.emission, made.order = Emission(2, (3, 2)), np.array([0.3, -0.2, 0.1, 0.1, 0.4])
+    both = one._replace(shares=np.array([[[0.25, 0.35, 0.4, 0.7, 0.3]]]))
+    first, second = made._level_splits(both)
+    np.testing.assert_allclose(first.weights, [0.65, 0.35])
+    np.testing.assert_allclose(second.weights, [0.3, 0.7])
+    np.testing.assert_allclose(second.shares[0, 3:], np.array([0.07, 0.3]) / 0.37)
+    np.testing.assert_allclose(second.shares[:, :3], [[0.25, 0.35, 0.4]] * 2)
+    made.emission, made.order = Emission(2, (3,)), made.order[:3]
     assert SMOOTHING == 0.5 and made.points.shape[1] == 5
     # The indicators of a category have the variance of one number together.
     assert np.square(made.points[:, 2:]).mean(axis=0).sum() == pytest.approx(1.0)
@@ -272,3 +281,14 @@ def test_a_better_model_of_the_chosen_size_is_as_much_shorter_as_it_is_likelier(
     assert now.log_likelihood == own.log_likelihood + 2.5 and now.converged
     assert (now.iterations, now.held) == (own.iterations + 4, own.held + 1)
     assert now.history[-1] == own.score + 3.0 and sizes.best[1] is best[1]
+
+
+def test_where_everybody_stands_is_nobodys_business_for_pairs():
+    rng, (data, _) = np.random.default_rng(5), crowds(60)
+    root = rng.normal(size=(5, 2, 2))
+    spread = root @ np.swapaxes(root, 1, 2) + np.eye(2)
+    w, means = rng.dirichlet(np.ones(5)), rng.normal(size=(5, 2))
+    asked, made = (spread, np.tile([0.0, 5.0], (5, 1)), np.empty((5, 0))), searching(data)
+    for away in (30.0, -30.0):
+        moved = made._near_pairs(w, means + [away, -away], *asked)
+        np.testing.assert_array_equal(moved, made._near_pairs(w, means, *asked))

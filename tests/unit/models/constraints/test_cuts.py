@@ -357,3 +357,28 @@ def test_of_equal_costs_the_threshold_moves_least():
     assert found.thresholds.tolist() == [1.5]
     assert found.before[0] == pytest.approx(0.1) and found.cost_before == pytest.approx(2 / 5)
     assert found.cost == pytest.approx(1 / 5)
+
+
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e9])
+def test_a_threshold_beyond_all_scores_parts_them_whatever_their_size(size):
+    scores = size * np.array([-3.0, 2.0, 5.0])
+    cuts = Cuts(scores, np.ones((1, 3)))
+    for cut, count in enumerate(cuts.above):
+        assert (scores > cuts.threshold(cut)).sum() == count
+
+
+def test_the_unit_of_costs_decides_nothing_among_several_groups():
+    rng = np.random.default_rng(6)
+    scores = [rng.normal(size=12) + k for k in range(3)]
+    positive = rng.uniform(0.5, 2.0, (2, 36)) * (rng.random((2, 36)) < 0.5)
+    positive[1] = 1 / 36
+    found = []
+    for unit in (1.0, 1e-7, 1e7):
+        values = positive * [[unit], [1.0]]
+        costs = Rates.of(
+            values, np.array([unit * (positive[0] == 0), np.zeros(36)]), np.zeros(2), [0.3]
+        )
+        parts = [costs.slope[:, 12 * k : 12 * k + 12] for k in range(3)]
+        cost, thresholds = best_thresholds(scores, parts, costs)
+        found.append([cost / unit, *thresholds])
+    np.testing.assert_allclose(found, [found[0]] * 3, rtol=1e-6)

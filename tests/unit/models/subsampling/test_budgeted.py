@@ -250,3 +250,17 @@ def test_a_set_has_both_classes_and_no_more_than_there_are(ones, size, counts):
     pool = object.__new__(Pool)
     pool.available = np.array([100, 20])
     np.testing.assert_array_equal(pool.counts(ones, size), counts)
+
+
+def test_candidates_are_corrected_from_the_share_that_their_parts_have(monkeypatch):
+    seen, score = [], BudgetedClassifier._score
+
+    def kept(self, model, share, X):
+        seen.append((share, model))
+        return score(self, model, share, X)
+
+    monkeypatch.setattr(BudgetedClassifier, "_score", kept)
+    X, y = _rows(800)
+    _fit(X, y, budget=120, learner="tree", share="progressive")
+    shares = np.array([share for share, _ in seen])
+    assert len(seen) > 10 and ((shares >= 0) & (shares <= 1)).all() and np.ptp(shares) > 0.05

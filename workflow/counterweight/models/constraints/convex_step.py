@@ -440,10 +440,6 @@ class CutModel:
         self.offsets.append(float(offset))
         self.slopes.append(np.array(slope, dtype=float))
 
-    def at(self, v):
-        """h(v)."""
-        return float(np.min(np.array(self.offsets) + np.array(self.slopes) @ v))
-
     def maximum(self):
         """Where h is largest in the box, its value, and the cuts' weights there.
 

@@ -116,6 +116,7 @@ def test_the_lowest_of_three_maxima_is_refined_too():
 
 def test_where_acceptance_does_not_move_with_the_offer_the_cheapest_is_best():
     for eta in (0.0, 0.4, 0.9):
-        assert optimal_offer(eta, 0.0, low=0.1, high=0.9) == 0.1
+        for revenue in ((1.0, -1.0), (1.0, -0.1)):
+            assert optimal_offer(eta, 0.0, low=0.1, high=0.9, revenue=revenue) == 0.1
         # Where an accepted offer earns more the larger it is, the largest.
         assert optimal_offer(eta, 0.0, low=0.1, high=0.9, revenue=(0.0, 1.0)) == 0.9

@@ -10,6 +10,7 @@ from counterweight.models.constraints.convex_step import (
     _System,
     pull_back,
     ramp,
+    reached,
     solve_interior,
     solve_whole,
     start_state,
@@ -272,3 +273,15 @@ def test_directions_of_the_interior_point_solve_the_linearised_conditions():
             ends = -values[by < 0] / by[by < 0]
             assert system.longest(change) == min(1.0, 0.995 * ends.min())
         assert system.longest(move._replace(u=-200 * u)) == pytest.approx(0.995 / 200)
+
+
+def test_what_is_kept_costs_nothing_at_any_price():
+    X, positive, negative, bounds = problem(7, 2, n=60)
+    rows = DistinctRows(X)
+    merged, zero = (rows.merge(positive), rows.merge(negative)), np.zeros(rows.shape[1])
+    step = ConvexStep(rows, *merged, np.zeros(3), rows.regularisation(PENALTY))
+    value, g = step.value(rows.scores(zero), zero)
+    # One constraint is met to the digit, the other broken by 1/4.
+    step = ConvexStep(rows, *merged, -np.array([0.0, g[0], g[1] - 0.25]), step.regularisation)
+    told, w = reached(step, zero, rows.scores(zero), None, np.array([np.inf, 3.0]))
+    assert told == pytest.approx(value + 0.75) and w is zero

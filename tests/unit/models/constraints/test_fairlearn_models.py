@@ -7,6 +7,7 @@ from counterweight.models.constraints.fairlearn_models import (
     ThresholdOptimizerModel,
 )
 from counterweight.numerics.rates import DataSets, measure
+from scipy import sparse
 from svm_rows import proba, world
 
 
@@ -68,3 +69,15 @@ def test_mixture_of_standardised_features_predicts_in_the_features_own_units():
         for d in (data, moved)
     )
     np.testing.assert_allclose(proba(first, data), proba(second, moved), atol=1e-6)
+
+
+def test_mostly_empty_features_have_no_unit():
+    data, keep = world(160), np.random.default_rng(0).random((160, 3)) < 0.2
+    chances = []
+    for unit in (1.0, np.array([100.0, 0.01, 7.0])):
+        rows = sparse.csr_matrix(data.X * keep * unit)
+        told = DataSets(rows, data.y, None, data.members)
+        model = ExponentiatedGradientModel(standardise=True, max_iter=3).fit(samples=told)
+        chances.append(proba(model, told))
+    np.testing.assert_allclose(*chances, atol=1e-6)
+    assert np.ptp(chances[0]) > 0.1

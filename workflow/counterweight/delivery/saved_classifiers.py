@@ -178,7 +178,7 @@ class SavedClassifier(SavedPredictor):
         decision = self.decided(estimate) if decision is None else decision
         return {"estimate": estimate, "decision": decision}, self.sums(X)
 
-    def counts_by_group(self, frame, made):
+    def counts_by_group(self, frame: pd.DataFrame, made: dict) -> dict:
         promised = self.facts.get("promised", {}).get("groups", {})
         there = {name: {*columns_in({name: promised[name]})} <= {*frame} for name in promised}
         # Where some are told, nobody may take these for all.

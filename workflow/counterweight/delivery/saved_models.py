@@ -365,7 +365,7 @@ class SavedPredictor(SavedModel):
             facts |= self.tell(sums) | ({"groups": groups} if groups else {})
         return rows
 
-    def counts_by_group(self, frame, made):
+    def counts_by_group(self, frame: pd.DataFrame, made: dict) -> dict:
         """How many of each group that promises name typed rows are, and how many get a yes."""
         return {}
 

@@ -347,3 +347,17 @@ def test_other_covariances_are_tried_below_thirty_rows_a_parameter(model):
     fewest = min(counts.values())
     assert model._kinds(np.ones(fewest + 1)) == [k for k, c in counts.items() if c == fewest]
     assert model._kinds(np.ones(fewest)) == ["full"]
+
+
+def test_segments_of_one_value_are_counted_at_the_floor():
+    rng = np.random.default_rng(8)
+    kind, t = rng.integers(2, size=300), rng.random(300)
+    y = (rng.random(300) < expit(9 * (t - np.array([0.2, 0.8])[kind]))).astype(int)
+    # Everybody of a kind has the same two numbers, but for a few in between.
+    X = np.column_stack([kind, kind]) + np.where(np.arange(300) < 4, 0.5, 0.0)[:, None] * [1, -1]
+    held = fitted(X, t, y, components=2, n_init=2, categories="none", covariance="full")
+    least = np.linalg.eigvalsh(held.covariances_ / np.outer(held.scale_, held.scale_))[:, 0]
+    at_floor = np.isclose(least, held.reg_covar, rtol=1e-4)
+    assert held.covariances_at_floor_ == at_floor.sum() >= 1
+    wide = fitted(X + rng.normal(size=X.shape), t, y, components=2, n_init=1, covariance="full")
+    assert wide.covariances_at_floor_ == 0

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
+from counterweight.models.constraints import chosen
 from counterweight.models.constraints.chosen import EDGE, ChosenClassifier, Curves, _score, expanded
 from counterweight.models.constraints.constrained import ConstrainedClassifier
 from counterweight.models.constraints.starts import Search
@@ -385,3 +386,18 @@ def test_known_rules_are_looked_at_once_for_what_is_given_away(monkeypatch):
     monkeypatch.setattr(Search, "behind", lambda *told: looked.append(1) or behind(*told))
     fitted(drawn(500), candidates=[MACHINE], constraints=[PARITY])
     assert len(looked) == 1
+
+
+def test_of_many_rows_a_part_judges(monkeypatch):
+    asked = []
+
+    def kept(self, X, samples, problem, fold, rng):
+        asked.append((int(samples.main.sum()), len(fold)))
+        return choose(self, X, samples, problem, fold, rng)
+
+    choose = ChosenClassifier._choose
+    monkeypatch.setattr(ChosenClassifier, "_choose", kept)
+    fitted(drawn(300), candidates=[LINEAR])
+    monkeypatch.setattr(chosen, "ASKED_ROWS", 100)
+    fitted(drawn(300), candidates=[LINEAR])
+    assert asked[0][0] == 300 and 80 <= asked[1][0] <= 120

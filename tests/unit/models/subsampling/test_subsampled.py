@@ -283,3 +283,28 @@ def test_zeros_that_were_kept_at_other_rates_weigh_as_if_at_one():
     by_row = weight[np.argsort(key_order(keys, 6))]
     np.testing.assert_allclose(by_row, np.where(zeros, one / rates, 1.0))
     assert by_row[zeros].mean() == pytest.approx(1.0)
+
+
+def test_the_noise_of_margins_is_a_line_in_the_square_of_how_far_they_are_out():
+    rng = np.random.default_rng(7)
+    n, rounds = 4000, 60
+    y, weight = np.arange(n) % 2, rng.uniform(0.5, 1.5, n)
+    true = np.where(y == 1, 2.0, -1.0) + rng.normal(size=n)
+    noise = 0.3 + 0.2 * (true - 0.5) ** 2
+    margins = true + np.sqrt(noise) * rng.normal(size=(rounds, n))
+    found = subsampled.MarginNoise.of(margins, y, weight)
+    assert found.center == pytest.approx(0.5, abs=0.05) and found.rounds == rounds
+    assert found.constant == pytest.approx(0.3, abs=0.06)
+    assert found.growth == pytest.approx(0.2, abs=0.03)
+    assert found.signal == pytest.approx(1.0, abs=0.1)
+    # The line goes through the means, by weight.
+    square = (margins.mean(axis=0) - found.center) ** 2
+    told = found.constant + found.growth * np.average(square, weights=weight)
+    assert told == pytest.approx(np.average(margins.var(axis=0, ddof=1), weights=weight))
+    # As many rounds as there were change nothing; more of them tell more.
+    away = np.array([-2.0, 0.5, 3.0])
+    np.testing.assert_allclose(found.steepened(away, rounds), away)
+    assert found.steepened(away, 10**9)[2] == pytest.approx(
+        0.5 + (1 + (0.3 + 0.2 * 2.5**2) / rounds) * 2.5, rel=0.05
+    )
+    assert subsampled.MarginNoise.of(margins[:1], y, weight) is None

@@ -101,10 +101,10 @@ def final_offers(job):
     if given.get("experiment") is not None:
         coins = coins_of_offers(saved, people, drawn_by(job, "experiment"))
     asked = given.get("limits"), given.get("experiment"), coins
-    answers = partial(within, places) if within else None
-    columns, records = as_asked(saved, X, people.reset_index(drop=True), *asked, answers=answers)
     p = np.full(len(X), np.nan)
     p[inside] = saved.accepted(X[inside], made_to[inside])
+    known = {"answers": partial(within, places) if within else None, "past": (made_to, p)}
+    columns, records = as_asked(saved, X, people.reset_index(drop=True), *asked, **known)
     # Copies have the role of the one that is learned from or judged.
     one, place = one_of_each(copies, len(rows))
     own = pd.Series(rows[one][place], index=rows).loc[people["row"]]

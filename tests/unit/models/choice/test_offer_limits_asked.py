@@ -1,12 +1,15 @@
 """Offers within limits and the next experiment: by config, in files and on the page."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
 from counterweight.delivery.saved_offers import SavedOffers
 from counterweight.errors import CounterweightError
 from counterweight.labeling.encoding import fitted_encoder
-from counterweight.reporting.pages.offers_page import within_limits
+from counterweight.reporting.pages.offers_page import in_total, within_limits
+from counterweight.reporting.wording import total
 from delivering import Own
 from scipy.special import expit
 
@@ -172,6 +175,69 @@ def test_new_people_keep_limits_without_an_experiment_and_drawn_offers_tell_what
     offers = pd.read_parquet(own.run("apply")["table"])
     assert len(offers) == 60 and offers["allotted_p"].sum() == pytest.approx(20, abs=1)
     assert "tried_offer" not in offers
+
+
+@pytest.mark.parametrize(
+    ("limits", "differ"),
+    [
+        ({"revenue": "days"}, True),
+        ({"revenue": [[0, -10], [60, 50]], "spent": 1}, True),
+        ({"revenue": [[0, -25], [60, 35]]}, False),
+    ],
+)
+def test_amounts_beside_offers_within_limits_go_by_the_revenue_that_limits_say(
+    tmp_path, limits, differ
+):
+    """Past offers and those without limits beside them: by offer.revenue limits seemed to earn."""
+    frame = shop(300).assign(who=range(300), days=np.tile([1.0, 5.0, 30.0], 100))
+    entry = {
+        "id": "who",
+        "offer": {
+            **{"column": "price", "low": 0, "high": 60, "random": False},
+            "revenue": {"intercept": -25, "slope": 1},
+        },
+        "answer": {"column": "bought", "positive": "yes"},
+        "limits": {"capacity": 30} | limits,
+        "study": {"models": [{"model": "offer_logistic"}], "bootstrap": 0, "figures": []},
+    }
+    own = Own(tmp_path, frame, entry)
+    for stage, item in (("label", ""), ("train", "offer_logistic")):
+        own.run(stage, item)
+    made = own.run("deliver")
+    table = pd.read_parquet(made["offers"])
+    records = pd.read_parquet(made["metrics"]).fillna({"part": ""})
+    told = records.set_index("metric")["value"]
+    assert ("allotted_past" in told) == ("allotted_single" in told) == differ
+    known = SimpleNamespace(
+        folder=made["offers"].parent,
+        delivered=(True,),
+        places=lambda *names: [],
+        rows=lambda source, metric: records[records["metric"] == metric],
+    )
+    first, cards = in_total(known)
+    said = " ".join(within_limits(known))
+    assert ("go by revenue and spent under limits" in said) == differ
+    if not differ:
+        return
+    earns = table["offer"] - 10
+    if limits["revenue"] == "days":
+        days = frame.set_index("who")["days"].reindex(table["who"]).to_numpy()
+        earns = table["offer"] + days
+        got = (table["allotted_p"] * (table["allotted_offer"] + days)).fillna(0.0)
+        np.testing.assert_allclose(table["allotted_revenue"], got)
+    past = (table["p"] * earns - limits.get("spent", 0)).sum()
+    assert told["allotted_past"] == pytest.approx(past)
+    free = told["allotted_free"]
+    assert free >= told["allotted_bound"] - 1e-6 >= told["allotted_revenue"] - 2e-6
+    assert free >= told["allotted_single"] and free >= past
+    assert f"without limits it would be {total(free)}; with past offers" in first
+    assert f"and {total(past)} in all." in first
+    labels = [card.label for card in cards]
+    assert labels[1:] == [
+        "With past offers, without the limits",
+        "One offer for all, by the model, without the limits",
+    ]
+    assert cards[2].note.startswith(f"{total(told['allotted_single'])} in all")
 
 
 def test_mistakes_in_limits_are_told_in_a_sentence(tmp_path):

@@ -8,6 +8,7 @@ import pytest
 import report_rates as rates
 from counterweight.reporting.numbers import StudyNumbers
 from counterweight.reporting.pages import own_offers as page
+from counterweight.reporting.pages.offers_page import untold
 from counterweight.tables.parquet import metrics_table, write_table
 
 
@@ -439,7 +440,7 @@ def test_offers_of_which_answers_tell_nothing_are_named_on_the_page():
 
     def said(*records):
         table = metrics_table("mine", "collect", records).to_pandas()
-        return [*page.untold(StudyNumbers("mine", made, table))]
+        return [*untold(StudyNumbers("mine", made, table))]
 
     start = "What one offer for all brings is not told of"
     few_of_16 = "16 (3 answers, and 10 are needed)."

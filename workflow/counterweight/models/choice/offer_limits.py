@@ -416,12 +416,7 @@ def asked_of(
     offers, scale, limits = levels_of(saved, points), saved.scale, []
     if saved.single is not None:
         offers = np.array([saved.single])
-    worth = scale.revenue(offers)
-    if isinstance(revenue, str):
-        worth = _numbers(frame, revenue)[:, None] + scale.slope * offers
-    elif revenue is not None:
-        worth = _curve(revenue, offers, "revenue")
-    cost = np.zeros(len(offers)) if spent is None else _curve(spent, offers, "spent")
+    worth, cost = amounts_of(saved, frame, offers, revenue, spent)
     if capacity is not None:
         limits.append(Limit("capacity", 1.0, 1.0, float(capacity)))
     if budget is not None:
@@ -453,6 +448,16 @@ def asked_of(
         )
     p, fits = choices(saved, X, offers)
     return Asked(p, np.broadcast_to(worth, p.shape), limits, cost, skip, fits, offers)
+
+
+def amounts_of(saved, frame, offers, revenue=None, spent=None):
+    """What offers (m,), or one a person (n, 1), earn if accepted, and cost either way."""
+    cost = np.zeros(offers.shape) if spent is None else _curve(spent, offers, "spent")
+    if isinstance(revenue, str):
+        return _numbers(frame, revenue)[:, None] + saved.scale.slope * offers, cost
+    if revenue is None:
+        return saved.scale.revenue(offers), cost
+    return _curve(revenue, offers, "revenue"), cost
 
 
 def allotted(saved, X, frame, confidence=None, **asked):
@@ -550,11 +555,11 @@ def _curve(told, offers, what):
         return np.full(offers.shape, float(told))
     points = np.asarray(told, dtype=float)
     points = points[np.argsort(points[:, 0], kind="stable")]
-    room = 1e-9 * max(np.ptp(offers), 1e-300)
-    if points[0, 0] > offers[0] + room or points[-1, 0] < offers[-1] - room:
+    room, least, most = 1e-9 * max(np.ptp(offers), 1e-300), offers.min(), offers.max()
+    if points[0, 0] > least + room or points[-1, 0] < most - room:
         raise CounterweightError(
             f"The points of {what} reach from {points[0, 0]:g} to {points[-1, 0]:g}, but offers "
-            f"from {offers[0]:g} to {offers[-1]:g}: give points over all of them."
+            f"from {least:g} to {most:g}: give points over all of them."
         )
     return np.interp(offers, points[:, 0], points[:, 1])
 

@@ -5,7 +5,13 @@ from typing import NamedTuple
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.models.choice.offer_limits import MEAN_LIMITS, allotted, choices, levels_of
+from counterweight.models.choice.offer_limits import (
+    MEAN_LIMITS,
+    allotted,
+    amounts_of,
+    choices,
+    levels_of,
+)
 from counterweight.numerics.coins import own_key
 from counterweight.numerics.designs import keyed_uniforms
 from counterweight.tables.study_data import generator
@@ -134,6 +140,26 @@ def _draws_best(saved, X, offers):
     return found
 
 
+def _as_earned(saved, frame, limits, asked, past):
+    """What offers without limits earn in all by the revenue and the costs that limits say, as
+    ``(name, value, place)``: the best one for all, and `past` ones; none where these say no other
+    amounts than the scale does.
+    """
+    if np.allclose(asked.worth, saved.scale.revenue(asked.offers)) and not asked.spent.any():
+        return
+    totals = (asked.p * asked.worth - asked.spent).sum(axis=0)
+    best = int(totals.argmax())
+    yield "single", totals[best], {"part": f"{asked.offers[best]:.6g}"}
+    if past is None or not np.isfinite(past[1]).all():
+        return
+    told = {name: limits.get(name) for name in ("revenue", "spent")}
+    try:
+        worth, spent = amounts_of(saved, frame, past[0][:, None], **told)
+    except CounterweightError:  # of offers beyond the points nothing is said
+        return
+    yield "past", (past[1][:, None] * worth - spent).sum(), {}
+
+
 #: What offers to try are drawn for, so that a key has other coins for everything else.
 TRYING = "counterweight offers to try"
 
@@ -162,11 +188,12 @@ def coins_of_offers(saved, people, drawn):
     return keyed_uniforms(people[person].to_numpy(), key, TRYING)
 
 
-def as_asked(saved, X, frame, limits=None, tried=None, coins=None, answers=None):
+def as_asked(saved, X, frame, limits=None, tried=None, coins=None, answers=None, past=None):
     """Columns of people, and records for the page, of a config's ``limits`` and ``experiment``.
 
     `coins` (n,) draw the offers of the latter. ``answers(asked, found)`` gives value and interval
-    of what answers to offers that were drawn say of those within limits, or nothing.
+    of what answers to offers that were drawn say of those within limits, or nothing. `past` are
+    the offers that were made (n,), NaN where none was, and the chances of a yes to them.
     """
     columns, records = {}, []
 
@@ -184,6 +211,8 @@ def as_asked(saved, X, frame, limits=None, tried=None, coins=None, answers=None)
         for name, value in facts.items():
             if np.isfinite(value):
                 add(f"allotted_{name}", value)
+        for name, value, part in _as_earned(saved, frame, limits, asked, past):
+            add(f"allotted_{name}", value, **part)
         for name, used in found.used.items():
             bound = limits[name]
             if name in MEAN_LIMITS:

@@ -8,6 +8,7 @@ import math
 
 import pandas as pd
 
+from counterweight.delivery.bought_file import LEAST
 from counterweight.errors import in_figures
 from counterweight.reporting.blocks import Card
 from counterweight.reporting.numbers import Estimate, results_table
@@ -32,7 +33,6 @@ from counterweight.reporting.pages.own_offers import (
     pooled_levels,
     requested,
     taken_to_earn,
-    untold,
     within_limits,
 )
 from counterweight.reporting.pages.trust import REHEARSAL
@@ -48,7 +48,15 @@ from counterweight.reporting.sheets import (
     told,
 )
 from counterweight.reporting.study_page import Answer, StudyPage, difference_in_words
-from counterweight.reporting.wording import Measure, capital, count, listing, option_name, percent
+from counterweight.reporting.wording import (
+    Measure,
+    capital,
+    count,
+    listing,
+    number,
+    option_name,
+    percent,
+)
 from counterweight.tables.parquet import read_table
 
 _ENDS = ("", "_low", "_high")
@@ -226,6 +234,23 @@ def answer(numbers):
     warned = refused_of_offers(numbers)
     told = totals or cards, points, rest, todo
     return Answer(said[0], said[1:], *told, warning=warned) if said else None
+
+
+def untold(numbers):
+    """A sentence on offers to everybody of which answers to offers that were drawn tell nothing."""
+    place = {"target": "unlabeled"}
+    known = numbers.places("part", "collect", "revenue_collected", "unlabeled")
+    left = []
+    for name in numbers.places("part", "collect", "offer_answers", "unlabeled"):
+        never, count = (
+            numbers.get("collect", f"offer_{which}", part=name, **place)
+            for which in ("unmade", "answers")
+        )
+        why = f"{number(count.mean, 0)} answers, and {LEAST} are needed"
+        why = f"no chance of it for {percent(never.mean)} of the people" if never.known else why
+        left += [f"{name} ({why})"] if name not in (*known, "best") else []
+    if left:
+        yield f"What one offer for all brings is not told of {listing(left)}."
 
 
 def predicted(numbers, line, others):

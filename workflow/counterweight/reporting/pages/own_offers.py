@@ -6,7 +6,6 @@ random; within limits; in the next experiment.
 
 import math
 
-from counterweight.delivery.bought_file import LEAST
 from counterweight.errors import in_figures
 from counterweight.evaluation.offer_value import RANDOM_P, Against, gain_shown
 from counterweight.reporting.blocks import Card
@@ -49,6 +48,14 @@ def in_total(numbers):
     claim = table["best_revenue"].mean() - (requested(numbers, "expected_optimism") or 0.0)
     priced, told, whom, by = table["revenue"].notna(), amount, "", ", expected"
     alone, right = _refuted(numbers, claim), _leading(numbers, claim)
+    if stated := _stated(numbers):  # nothing by another revenue stands beside what these say
+        claim, past, alone, right = (
+            requested(numbers, "allotted_free") / size,
+            stated[2],
+            None,
+            None,
+        )
+        past, priced = past and past / size, priced & (past is not None)
     within = _drawn(numbers, "allotted_drawn")
     if limited:  # the best offers cannot be had: what is within the limits leads
         own = table["allotted_revenue"].sum()
@@ -144,6 +151,11 @@ def _one_for_all(numbers, size, free=""):
     `free` says that it keeps no limits, where others keep some.
     """
     price, known = requested(numbers, "single_drawn"), _drawn(numbers, "drawn_snips", "single")
+    if stated := _stated(numbers):
+        price, value, _ = stated
+        note = f"{total(value)} in all, with {_offer(float(price))} for everybody"
+        yield Card(f"One offer for all, by the model{free}", amount(value / size), "", note)
+        return
     if price is not None and not math.isnan(known.low):
         note = f"{total(size * known.mean)} in all, with {_offer(price)} for everybody"
         yield Card(f"One offer for all, by answers{free}", *_in_print(known.mean, known), note)
@@ -356,6 +368,13 @@ def _levels(numbers):
 def _limited(numbers):
     """Whether offers keep limits together."""
     return requested(numbers, "allotted_revenue") is not None
+
+
+def _stated(numbers):
+    """Where limits say other amounts than offer.revenue: by theirs the best offer for all, in
+    print, with what it brings in all, and what past ones do, None if unknown. Else ()."""
+    best = numbers.rows("delivered", "allotted_single")[["part", "value"]].to_numpy().tolist()
+    return (*best[0], requested(numbers, "allotted_past")) if best else ()
 
 
 def _offer(value):
@@ -583,7 +602,8 @@ def within_limits(numbers):
     )
     limits = limits_of(numbers) if value is not None else []
     expected = numbers.rows("delivered", "expected_revenue")
-    if len(expected):  # as the first sentence has it: what is optimistic in it is taken off
+    # As the first sentence has it: what is optimistic in it is taken off.
+    if len(expected) and not _stated(numbers):
         claim, size = expected["value"].iloc[0], expected["rows"].iloc[0]
         right = _leading(numbers, claim)
         free = float(size * (right.mean if right else claim))
@@ -601,6 +621,12 @@ def within_limits(numbers):
         yield (
             f"Offers within the limits bring {total(value)} in all,{cost or ' as without'}"
             f"{beside}{left}."
+        )
+    if _stated(numbers):
+        yield (
+            "These amounts, and those without limits and of past offers beside them, go by revenue "
+            "and spent under limits. best_offer, best_revenue and revenue of offers.csv, tables of "
+            "one offer for everybody, and what past answers say of these go by offer.revenue."
         )
     for name in limits:
         used, bound, price, sure = (
@@ -655,20 +681,3 @@ LIMITS = Sheet(
     note="Expected, by the fitted model. The price is what one more unit would earn.",
     best=False,
 )
-
-
-def untold(numbers):
-    """A sentence on offers to everybody of which answers to offers that were drawn tell nothing."""
-    place = {"target": "unlabeled"}
-    known = numbers.places("part", "collect", "revenue_collected", "unlabeled")
-    left = []
-    for name in numbers.places("part", "collect", "offer_answers", "unlabeled"):
-        never, count = (
-            numbers.get("collect", f"offer_{which}", part=name, **place)
-            for which in ("unmade", "answers")
-        )
-        why = f"{number(count.mean, 0)} answers, and {LEAST} are needed"
-        why = f"no chance of it for {percent(never.mean)} of the people" if never.known else why
-        left += [f"{name} ({why})"] if name not in (*known, "best") else []
-    if left:
-        yield f"What one offer for all brings is not told of {listing(left)}."

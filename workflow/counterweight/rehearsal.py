@@ -393,8 +393,9 @@ def rehearse_offers(job):
         made = stages.job("deliver", given["study"]).outputs
         again, records = SavedOffers.read(made["model"]), read_table(made["metrics"])
     told = again.priced(X)
-    revenue = saved.scale.revenue(told["best_offer"])
-    earned = saved.accepted(X, told["best_offer"]) * revenue
+    offers = np.where(np.isnan(told["best_offer"]), saved.scale.low, told["best_offer"])
+    revenue = np.where(np.isnan(told["best_offer"]), 0.0, saved.scale.revenue(offers))
+    earned = saved.accepted(X, offers) * revenue
 
     def value(metric):
         there = records[records["metric"].eq(metric) & records["part"].eq("best")]["value"]

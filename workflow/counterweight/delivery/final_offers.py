@@ -82,6 +82,8 @@ def final_offers(job):
     if given["everybody"]:
         untried = float((np.ptp(saved.between(priced["best_offer"]), axis=0) > 0).mean())
         saved.facts |= {"untried": untried} if untried else {}
+        none = float(np.isnan(priced["best_offer"]).mean())
+        saved.facts |= {"best_none": none} if none else {}
     # What was offered to people; null where nothing was.
     inside = (made_to >= saved.scale.low) & (made_to <= saved.scale.high)
     expected, levels = [], []
@@ -89,9 +91,14 @@ def final_offers(job):
         levels, expected = _levels(saved, X, made_to[inside]), _expected(saved, X, priced)
         if not any(one["metric"] == "drawn_doubly_robust" for one in drawn):
             expected += _gains(saved, X, priced, levels, np.where(inside, made_to, np.nan))
+        expected += _unasked(priced, levels, drawn)
         over = _told_over(expected + drawn, alike=np.ptp(priced["best_offer"]) == 0)
         saved.facts["answers"] = _shown(expected + drawn, over)
         unshown = [name for name, (value, low, _) in over.items() if not gain_shown(value, low)]
+        for one in expected:
+            if one["metric"] == "single_unasked" and SINGLE in unshown:
+                never = f" (never made to people like {100 * one['value']:.3g} %)"
+                unshown[unshown.index(SINGLE)] += never
         saved.facts["no_gain"] = unshown
     saved.save(job.output.model)
     table = saved.named(people) | priced
@@ -121,6 +128,8 @@ def final_offers(job):
             if many := int((table["reason"] == reason).sum()):
                 place = {"metric": "offers_pooled", "part": column, "rows": len(table)}
                 records.append(place | {"value": many / len(table)})
+        if none := saved.facts.get("best_none"):
+            records.append({"metric": "offers_none", "value": none, "rows": len(table)})
         if untried:
             records.append({"metric": "offers_untried", "value": untried, "rows": len(table)})
         if saved.facts["offer"].get("only_made"):
@@ -173,7 +182,12 @@ def _fitted(job, frame, features, labels, at, answers, made, held):
         "id_numbers": bool(given["id"]) and pd.api.types.is_numeric_dtype(frame[given["id"]]),
     }
     facts |= _typed(job.input.columns, encoder.columns_)
-    facts["asked"] = _typed(job.input.columns, columns_asked(given.get("limits")))
+    limits = given.get("limits") or {}
+    facts["asked"] = _typed(job.input.columns, columns_asked(limits))
+    # Where limits say that everybody gets an offer, or what one earns, losses are no reason.
+    facts["none"] = limits.get("skip", True) and limits.get("revenue") is None
+    if facts["none"] and drawn is not None and drawn.best is not None and drawn.best.claimed < 0:
+        drawn = Drawn(*drawn[:4])  # all offers lose: to be held against each other they need not be
     rivals = []
     if comparison is not None and given["everybody"]:
         rivals = comparison.rivals(chosen["place"], given["candidates"], answers)
@@ -247,6 +261,8 @@ class Drawn(NamedTuple):
     def records(self):
         """Measurements of what is delivered."""
         found = [("offers_random", float(self.random)), ("offers_random_p", self.p)]
+        if self.random and self.best is None:
+            return []
         if self.random:
             found += [("single_drawn", self.single), ("single_instead", float(self.instead))]
             found += _estimate_records("drawn_gain", self.gain)
@@ -521,13 +537,34 @@ def _expected(saved, X, priced):
     ]
 
 
+#: Share of people from which it is told that one offer for all was never made to such people.
+UNASKED = 0.01
+
+
+def _unasked(priced, levels, drawn):
+    """Record of the share of people to whose like the best offer for all was never made: it lies
+    beyond what such people were offered (chance alone, where offers were drawn), or nobody like
+    them was offered anything."""
+    known = {one["metric"]: one["value"] for one in drawn}
+    rates = {one["part"]: one["value"] for one in levels if one["metric"] == "uniform_revenue"}
+    # Reasons that begin so are of the best offer.
+    unlike = ~priced["supported"] & ~pd.Series(priced["reason"]).str.startswith("no ").to_numpy(
+        bool
+    )
+    if "single_drawn" not in known:
+        price = float(max(rates, key=rates.get))
+        unlike |= (price < priced["offered_min"]) | (price > priced["offered_max"])
+    found = {"metric": "single_unasked", "value": float(unlike.mean()), "rows": len(unlike)}
+    return [found] if unlike.mean() >= UNASKED else []
+
+
 def _gains(saved, X, priced, levels, past):
     """Records of what the best offers bring a person more, by the model, each draw of the same
     people: than the best of one for all, and than `past` ones (n,), NaN where none were made."""
     best = priced["best_offer"]
     rates = {one["part"]: one["value"] for one in levels if one["metric"] == "uniform_revenue"}
     others = {"past": past}
-    if np.ptp(best) > 0:
+    if np.ptp(best) != 0:  # also where some get none
         others["single"] = np.full(len(X), float(max(rates, key=rates.get)))
     found = []
     for part, other in others.items():
@@ -553,9 +590,10 @@ def _gains(saved, X, priced, levels, past):
 
 
 #: What delivered offers are compared with: in words, by answers and by the model.
+SINGLE = "the best one for all"
 _OVER = {
     "past offers": (("drawn_over_past", None), ("expected_over", "past")),
-    "the best one for all": (("drawn_gain", None), ("expected_over", "single")),
+    SINGLE: (("drawn_gain", None), ("expected_over", "single")),
 }
 
 

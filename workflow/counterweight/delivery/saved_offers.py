@@ -37,8 +37,10 @@ from counterweight.models.choice.pricing import (
     pricer,
     quantiles,
     tell_offers,
+    texts_of,
     total_by_draws,
     within_holes,
+    without_losses,
 )
 from counterweight.numerics.checks import pandas_frame, with_columns
 from counterweight.plan.components import load, reference
@@ -164,7 +166,9 @@ class SavedOffers(SavedModel):
         own = pricer(kind.from_arrays(stored), setting)
         arrays = {f"model.{name}": values for name, values in stored.items()}
         arrays |= feature_arrays(encoder, X)
-        arrays["feature.least"] = [X[:, own].sum(axis=1).min() for own in _texts(encoder).values()]
+        arrays["feature.least"] = [
+            X[:, own].sum(axis=1).min() for own in texts_of(encoder).values()
+        ]
         if own.kinds is not None:
             about, kinds = own.about(X), own.kinds
             which, close = about["kind"], own.closeness(about)
@@ -206,7 +210,8 @@ class SavedOffers(SavedModel):
         Returns
         -------
         pandas.DataFrame
-            The id, else ``row`` from 0 where the fit had none; ``best_offer`` and its
+            The id, else ``row`` from 0 where the fit had none; ``best_offer`` (null where each that
+            may be made loses if it is accepted, so that to make none is better) and its
             interval ``low``, ``high`` (`LEVEL` of the bootstrap draws, and best offers by rivals;
             of people whose text shares a level with other rare ones also `LEVEL` of what they would
             get with the levels that are known; null for models without draws); ``best_p``, the
@@ -274,7 +279,7 @@ class SavedOffers(SavedModel):
             (bounds, (a, b), grid), kind = self._asked(), self.kinds_of(about, people)[0]
             best = own.ends(about, kind, bounds, (a, b), grid, some, lambda best: best)
             more = own.accept_drawn(about, best, some) - own.accept_several(about, best)
-            total += float((more * (a + b * best)).sum()) / len(best)
+            total += float((more * np.maximum(a + b * best, 0.0)).sum()) / len(best)
         return total / len(X)
 
     def total_ends(self, X, offers, worth, total, cost=0.0, beside=None):
@@ -289,7 +294,10 @@ class SavedOffers(SavedModel):
         """
         if not self.has_draws:
             return float("nan"), float("nan")
-        rows, ends = np.flatnonzero(np.isfinite(offers)), []
+        got, ends = np.isfinite(offers), []
+        if beside is not None:  # who gets none brings nothing, and others might
+            offers, worth = np.where(got, offers, beside), np.where(got, worth, 0.0)
+        rows = np.flatnonzero(np.isfinite(offers))
         X, valued = X[rows], [(offers[rows], worth[rows])]
         if beside is not None:
             valued.append((beside[rows], -self.scale.revenue(beside[rows])))
@@ -312,8 +320,9 @@ class SavedOffers(SavedModel):
             told = {"offers": f"{column} of {listed(self.facts['offer']['grid'])}, as was made"}
         told |= {} if self.single is None else {"one offer to everybody": self.single}
         told |= {"doubt": doubt} if (doubt := self.facts.get("doubt")) else {}
-        over = self.facts.get("no_gain")
-        told |= {"no gain is shown over": listed(over)} if over else {}
+        if none := self.facts.get("best_none"):
+            told["no offer is better for"] = f"{100 * none:.3g} %"
+        told |= {"no gain is shown over": listed(o)} if (o := self.facts.get("no_gain")) else {}
         share = self.facts.get("untried")
         return told | ({"nothing like it was tried of": f"{100 * share:.3g} %"} if share else {})
 
@@ -551,7 +560,7 @@ class SavedOffers(SavedModel):
         told = own.told(about)
         if told:
             told["eta_offer"] = scale.offers(told["eta"])
-        return {
+        priced = {
             "best_offer": offers,
             "low": low,
             "high": high,
@@ -561,7 +570,9 @@ class SavedOffers(SavedModel):
             "offered_max": most,
             "supported": supported,
             "reason": reason,
-        } | told
+        }
+        none = self.facts.get("none", True)
+        return (without_losses(priced, scale.revenue(offers)) if none else priced) | told
 
     def _as_known_levels(self, X, asked):
         """Of each text column: who has a rare level, or one that was never seen; the reach of
@@ -572,7 +583,7 @@ class SavedOffers(SavedModel):
         """
         own, draws, made = self._pricer, self.part("draw"), self.arrays["made"]
         count = len(next(iter(draws.values())))
-        for column, places in _texts(self.encoder).items():
+        for column, places in texts_of(self.encoder).items():
             kinds = {at: self.encoder.features_[at].kind for at in places}
             known = [at for at in places if kinds[at] == "category"]
             told = [at for at in places if kinds[at] != "other"]
@@ -604,7 +615,7 @@ class SavedOffers(SavedModel):
         """By text column, what is said of people whose best offer goes by a rare level."""
         return {
             column: f"few people had this {column}, and the interval holds what others of it get"
-            for column in _texts(self.encoder)
+            for column in texts_of(self.encoder)
         }
 
     def _reasons(self, X, close, offers, least, most, pooled):
@@ -620,7 +631,7 @@ class SavedOffers(SavedModel):
                 code[which & (code == 0)] = len(texts)
                 texts.append(text)
 
-        least_seen = zip(_texts(self.encoder).items(), self.arrays["feature.least"], strict=True)
+        least_seen = zip(texts_of(self.encoder).items(), self.arrays["feature.least"], strict=True)
         for (name, own), seen in least_seen:
             say(X[:, own].sum(axis=1) < seen, f"a value of {name} that was never seen")
         say(close < self.arrays["far"], "unlike nearly everybody whom an offer was made to")
@@ -641,15 +652,6 @@ class SavedOffers(SavedModel):
         if self.single is not None:
             say(code == 0, f"one {column} for all: it earned more than the model's")
         return supported, np.array(texts, object)[code]
-
-
-def _texts(encoder):
-    """Places of the features of each text column."""
-    return {
-        column: [at for at, one in enumerate(encoder.features_) if one.column == column]
-        for column, kind in encoder.columns_.items()
-        if kind == "text"
-    }
 
 
 def price_file(job):

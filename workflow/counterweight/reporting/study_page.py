@@ -547,11 +547,9 @@ def flagged(table):
     """A clause on rows that are like none of the table; "" where nobody looked."""
     if "supported" not in table:
         return ""
-    away = int((~table["supported"].astype(bool)).sum())
-    if not away:
-        return "; none is flagged as unlike the rows that answers rest on"
-    share = percent(away / len(table))
-    return f"; {number(away, 0)} ({share}) are flagged as unlike the rows that answers rest on"
+    away = ~table["supported"].astype(bool)
+    who = f"{number(away.sum(), 0)} ({percent(away.mean())}) are" if away.any() else "none is"
+    return f"; {who} flagged as unlike the rows that answers rest on"
 
 
 def is_share(table):
@@ -588,11 +586,14 @@ def _offers(table):
     if "allotted_offer" in table:
         return f"New people: {allotted_in_words(table, ends, table['allotted_revenue'].sum())}"
     best, earned = table["best_offer"], table["best_revenue"].mean()
+    if (none := best.isna()).all():
+        return f"{number(len(table), 0)} new people: to make none an offer is better"
     quartiles = np.nanquantile(best.to_numpy(float), [0.25, 0.5, 0.75])
     low, half, high = (number(one, offer_places(quartiles[1])) for one in quartiles)
     which = f"the best offer is {half} at the median, and {low} to {high} for the middle half"
-    if best.nunique() == 1:
+    if best.nunique(dropna=False) == 1:
         which = f"the offer to everybody is {half}"
+    which += f", and to make none is better for {number(none.sum(), 0)}" * bool(none.any())
     return (
         f"{number(len(table), 0)} new people: {which}; it is expected to bring "
         f"{number(earned, places_for([earned], most=SMALLEST))} a person, "

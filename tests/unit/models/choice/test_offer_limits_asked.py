@@ -5,11 +5,15 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from counterweight.delivery.final_offers import UNASKED
 from counterweight.delivery.saved_offers import SavedOffers
 from counterweight.errors import CounterweightError
 from counterweight.labeling.encoding import fitted_encoder
-from counterweight.reporting.pages.offers_page import in_total, within_limits
-from counterweight.reporting.wording import total
+from counterweight.models.choice.pricing import NONE
+from counterweight.reporting.numbers import Estimate
+from counterweight.reporting.pages.offers_page import in_total, next_steps, no_gain, within_limits
+from counterweight.reporting.study_page import told_new
+from counterweight.reporting.wording import amount, total
 from delivering import Own
 from scipy.special import expit
 
@@ -238,6 +242,101 @@ def test_amounts_beside_offers_within_limits_go_by_the_revenue_that_limits_say(
         "One offer for all, by the model, without the limits",
     ]
     assert cards[2].note.startswith(f"{total(told['allotted_single'])} in all")
+
+
+def test_nobody_is_made_an_offer_that_loses_and_all_other_offers_stay():
+    """Costs of 35 a sale: of the young, who were made 30 at most, none is better; of 70, of all."""
+    frame = shop()
+    frame = frame[~((frame["age"] < 50) & (frame["price"] > 30))]
+    people = frame.drop(columns=["price", "bought"])
+    by_cost = {
+        cost: saved_of(frame, revenue={"intercept": -cost, "slope": 1}) for cost in (0, 35, 70)
+    }
+    table = by_cost[35].optimal_offers(people)
+    none = table["best_offer"].isna()
+    reach = by_cost[0].optimal_offers(people)["offered_max"]
+    assert 0.2 < none.mean() < 0.8 and (none == (reach < 35)).all()
+    assert (table.loc[none, ["best_p", "best_revenue"]] == 0).all(axis=None)
+    assert table.loc[none, ["low", "high"]].isna().all(axis=None)
+    assert (table.loc[none & table["supported"], "reason"] == NONE).all()
+    assert (table.loc[~none, "best_revenue"] >= 0).all() and (
+        table.loc[~none, "reason"] != NONE
+    ).all()
+    # Everybody gets one where limits say so: the rest is as it was.
+    forced = by_cost[35]
+    forced.facts["none"] = False
+    old = forced.optimal_offers(people)
+    pd.testing.assert_frame_equal(old[~none], table[~none])
+    assert old["best_offer"].notna().all() and (old.loc[none, "best_revenue"] < 0).all()
+    dear = by_cost[70].expected(people)
+    assert by_cost[70].optimal_offers(people)["best_offer"].isna().all()
+    assert (dear.value, dear.low, dear.high, dear.optimism) == (0.0, 0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize(("cost", "random"), [(0, False), (35, False), (70, False), (70, True)])
+def test_who_is_better_off_without_an_offer_and_to_whom_one_for_all_was_never_made(
+    tmp_path, cost, random
+):
+    frame = shop(500)
+    frame = frame[~((frame["age"] < 50) & (frame["price"] > 30))]
+    age = frame["age"] - 60 * (frame["age"] < 50)  # kinds that are apart
+    frame = frame.assign(who=range(len(frame)), age=age)
+    frame.drop(columns=["price", "bought"]).to_csv(tmp_path / "new.csv", index=False)
+    told = {"column": "price", "low": 0, "high": 60, "random": random}
+    entry = {
+        "id": "who",
+        "offer": told | {"revenue": {"intercept": -cost, "slope": 1}},
+        "answer": {"column": "bought", "positive": "yes"},
+        "score": str(tmp_path / "new.csv"),
+        "study": {"models": [{"model": "offer_logistic"}], "bootstrap": 0, "figures": []},
+    }
+    own = Own(tmp_path, frame, entry)
+    for stage, item in (("label", ""), ("train", "offer_logistic")):
+        own.run(stage, item)
+    made = own.run("deliver")
+    table = pd.read_parquet(made["offers"])
+    records = pd.read_parquet(made["metrics"]).fillna({"part": ""})
+    known = SimpleNamespace(
+        folder=made["offers"].parent,
+        delivered=(True,),
+        plan={"offer": {"direction": "down"}},
+        get=lambda *names, **place: Estimate(),
+        measured=lambda name: False,
+        places=lambda column, source, metric, *of: [*records[records["metric"] == metric]["part"]],
+        rows=lambda source, metric: records[records["metric"] == metric],
+    )
+    first, cards = in_total(known)
+    todo = " ".join(next_steps(known))
+    none = table["best_offer"].isna()
+    share = records.set_index("metric")["value"].get("offers_none", 0.0)
+    assert share == pytest.approx(none.mean())
+    assert none.sum() == {0: 0, 35: (table["offered_max"] < 35).sum(), 70: len(table)}[cost]
+    new = pd.read_parquet(own.run("apply")["table"])
+    assert new["best_offer"].isna().sum() == none.sum()
+    (summed,) = [one for one in told_new({"new_offers": new}, {}) if "new people" in one]
+    assert ("to make none" in summed) == (cost > 0)
+    if cost == 0:
+        assert "To make no offer" not in first and "blank" not in todo
+    elif cost == 35:
+        size = f"{none.sum()} of {len(table)} people"
+        assert first.startswith(f"To make no offer is better for {size}: each that may be made")
+        assert "With the best offer for each person" in first and "best_offer is blank" in todo
+    else:
+        past = table["revenue"].mean()
+        assert first.startswith("To make no offer is better for everybody: each that")
+        assert f"With past offers it is {amount(past)} a person" in first and past < 0
+        assert cards[0].value == "0" and todo.startswith("Make nobody one of these offers")
+        assert no_gain(known) is None
+        return
+    rates = records[records["metric"] == "uniform_revenue"]
+    price = float(rates["part"].iloc[rates["value"].argmax()])
+    outside = (price < table["offered_min"]) | (price > table["offered_max"])
+    never = records.set_index("metric")["value"].get("single_unasked", 0.0)
+    unlike = (outside | ~table["supported"]).mean()
+    assert never == pytest.approx(unlike if unlike >= UNASKED else 0.0)
+    noted = [card.note for card in cards if card.label.startswith("One offer for all")]
+    assert ("never made to people like" in noted[0]) == (never > 0)
+    assert never > 0.2 or cost == 0
 
 
 def test_mistakes_in_limits_are_told_in_a_sentence(tmp_path):

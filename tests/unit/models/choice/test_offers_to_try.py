@@ -125,25 +125,25 @@ def test_least_chances_may_be_all_but_one(saved):
     np.testing.assert_allclose(made.chances.sum(axis=1), 1.0)
 
 
-def test_coins_of_a_key_hang_on_the_person_alone():
+def test_coins_of_a_key_hang_on_the_person_alone(tmp_path):
     told = SimpleNamespace(facts={"id": "who"})
     people = pd.DataFrame({"who": [f"P{i}" for i in range(400)]})
-    drawn = {"key": own_key("k"), "rng": np.random.default_rng(0)}
+    drawn = {"key": own_key(tmp_path / "k"), "rng": np.random.default_rng(0)}
     coins = coins_of_offers(told, people, drawn)
     assert ((coins >= 0) & (coins < 1)).all() and abs(coins.mean() - 0.5) < 5 / np.sqrt(12 * 400)
     order = np.random.default_rng(1).permutation(400)[:50]
     again = coins_of_offers(told, people.iloc[order], drawn)
     np.testing.assert_array_equal(again, coins[order])
-    other = coins_of_offers(told, people, drawn | {"key": own_key("other")})
+    other = coins_of_offers(told, people, drawn | {"key": own_key(tmp_path / "other")})
     assert abs(np.corrcoef(coins, other)[0, 1]) < 0.2
     # Without a key, an id, or where ids are blank or met twice, a generator draws.
     twice = people.assign(who=people["who"].where(people.index > 0, "P1"))
     blank = people.assign(who=people["who"].where(people.index > 0))
     for facts, frame, key in (
         ({"id": "who"}, people, None),
-        ({"id": None}, people, own_key("k")),
-        ({"id": "who"}, twice, own_key("k")),
-        ({"id": "who"}, blank, own_key("k")),
+        ({"id": None}, people, own_key(tmp_path / "k")),
+        ({"id": "who"}, twice, own_key(tmp_path / "k")),
+        ({"id": "who"}, blank, own_key(tmp_path / "k")),
     ):
         how = {"key": key, "rng": np.random.default_rng(7)}
         coins = coins_of_offers(SimpleNamespace(facts=facts), frame, how)

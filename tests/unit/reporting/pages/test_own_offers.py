@@ -8,7 +8,7 @@ import pytest
 import report_rates as rates
 from counterweight.reporting.numbers import StudyNumbers
 from counterweight.reporting.pages import own_offers as page
-from counterweight.reporting.pages.offers_page import untold
+from counterweight.reporting.pages.offers_page import at_an_end, pooled_levels, untold
 from counterweight.tables.parquet import metrics_table, write_table
 
 
@@ -259,7 +259,7 @@ def test_amounts_and_offers_have_their_figures_in_any_unit(unit):
     shown = [float(text) / unit for text in re.findall(r"[\d.]+", told)]
     assert shown == pytest.approx([18.643, 16.412, 20.576], abs=0.006)
     offers = pd.Series([7.5, 12.5, 45.0]) * unit
-    texts = [page._offer(one) for one in offers] + [page.middle(offers), page.amount(offers[1])]
+    texts = [page.an_offer(one) for one in offers] + [page.middle(offers), page.amount(offers[1])]
     assert not any("e" in text for text in (told, *texts))
     assert [float(text.replace(",", "")) / unit for text in texts] == pytest.approx(
         [*offers / unit, 12.5, 12.5]
@@ -364,7 +364,7 @@ def test_best_offers_at_an_end_of_what_was_tried_are_told(tmp_path, offer, told)
         folder=tmp_path, delivered=(True,), rows=numbers().rows, plan={"offer": offer}
     )
     ends = {"largest": "Of 50 % of the people", "least": "Of 25 % of the people"}
-    said = [*page.at_an_end(known)]
+    said = [*at_an_end(known)]
     assert len(said) == len(told)
     for word, text in zip(told, said, strict=True):
         assert text.startswith(ends[word]) and f"is the {word} that was" in text
@@ -373,9 +373,9 @@ def test_best_offers_at_an_end_of_what_was_tried_are_told(tmp_path, offer, told)
 
 def test_rare_levels_that_carry_offers_are_told_from_a_hundredth_of_the_people():
     known = numbers(("offers_pooled", 0.123, "country"), ("offers_pooled", 0.004, "job"))
-    (text,) = page.pooled_levels(known)
+    (text,) = pooled_levels(known)
     assert text.startswith("Of 12 % of the people the offer goes by a value of country that few")
-    (text,) = page.pooled_levels(numbers(("offers_pooled", 0.023, "job")))
+    (text,) = pooled_levels(numbers(("offers_pooled", 0.023, "job")))
     assert text.startswith("Of 2.3 % of the people the offer goes by a value of job")
 
 

@@ -607,10 +607,40 @@ def beyond(X, low, high):
     return np.where(outside.any(axis=1), outside.argmax(axis=1), -1)
 
 
+def texts_of(encoder):
+    """Places of the features of each text column."""
+    return {
+        column: [at for at, one in enumerate(encoder.features_) if one.column == column]
+        for column, kind in encoder.columns_.items()
+        if kind == "text"
+    }
+
+
+#: Why somebody has no best offer.
+NONE = "each offer loses if it is accepted: to make none is better"
+
+
+def without_losses(priced, worth):
+    """Columns of best offers, without those that lose `worth` (n,) below 0 if accepted.
+
+    A chance is never below 0: where the best offer loses, each other one that such people could get
+    does, and nothing is earned by making none.
+    """
+    none = worth < -1e-9 * np.abs(worth).max(initial=0.0)
+    if not none.any():
+        return priced
+    blank = dict.fromkeys(("best_offer", "low", "high"), np.nan)
+    blank |= dict.fromkeys(("best_p", "best_revenue"), 0.0)
+    known = {name: np.where(none, value, priced[name]) for name, value in blank.items()}
+    reason = np.where(none & priced["supported"], np.array(NONE, object), priced["reason"])
+    return priced | known | {"reason": reason}
+
+
 def tell_offers(log, table, offer):
     """Say in the log what was offered, and for how many the fit says little."""
-    prices = table["best_offer"]
-    told = offer, len(table), prices.median(), prices.min(), prices.max()
-    log.info("%s for %d people: median %.6g, from %.6g to %.6g", *told)
+    prices = table["best_offer"].dropna()
+    told = offer, len(prices), prices.median(), prices.min(), prices.max()
+    if len(prices):
+        log.info("%s for %d people: median %.6g, from %.6g to %.6g", *told)
     for reason, count in table["reason"][table["reason"] != ""].value_counts().items():
         log.info("%d of %d people: %s", count, len(table), reason)

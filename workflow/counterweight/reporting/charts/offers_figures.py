@@ -106,7 +106,9 @@ def curves_of(study, told):
             ends = (mean - error, mean + error) if answered else (mean * np.nan,) * 2
             look = look._replace(marker="o", dash="none" if answered else "-")
             panel.line(name, zip(at, mean, *ends, strict=True), look)
-    best = told["@best_offer"].to_numpy(float)
+    best = told["@best_offer"].dropna().to_numpy(float)
+    if not len(best):
+        return forms.blank("No offer is better than none for anybody.")
     (at, heights, width), unit = _bars_of(best, scale), x.partition(", ")[2]
     below.bars("best offers", at, heights, forms.MAIN.colour, width)
     over = max(scale.low + width / 2 - at[0], at[-1] + width / 2 - scale.high, 0.0)
@@ -141,6 +143,9 @@ def _bars_of(best, scale):
 def profiles_of(study, told):
     """Means of features by fifth of the best offer."""
     names = [name for name in told.columns if not name.startswith("@") and name != "row"]
+    told = told.dropna(subset=["@best_offer"])  # of others no offer is better
+    if told.empty:
+        return forms.blank("No offer is better than none for anybody.")
     best, values = told["@best_offer"].to_numpy(float), told[names].to_numpy(float)
     groups = min(_GROUPS, max(len(told) // _LEAST, 1))
     fifths = np.array_split(np.argsort(best, kind="stable"), groups)

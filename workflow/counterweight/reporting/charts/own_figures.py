@@ -38,7 +38,9 @@ def draw_new_rows(study):
         paths = [study.folder / f"{new}{stem}.parquet" for new in ("new_", "")]
         if all(path.exists() for path in paths):
             new, old = (study.table(path.name) for path in paths)
-            if not len(new):
+            if stem == "offers":  # to make some people none is better
+                new, old = (one.dropna(subset=[column]) for one in (new, old))
+            if not len(new) or not len(old):
                 break
             if stem == "values":
                 return _new_values(study, new, old, words)

@@ -24,13 +24,12 @@ from counterweight.reporting.pages.own_offers import (
     LEVELS,
     LIMITS,
     against,
-    at_an_end,
+    an_offer,
     at_random,
     claimed,
     in_total,
     next_steps,
     no_gain,
-    pooled_levels,
     requested,
     taken_to_earn,
     within_limits,
@@ -234,6 +233,53 @@ def answer(numbers):
     warned = refused_of_offers(numbers)
     told = totals or cards, points, rest, todo
     return Answer(said[0], said[1:], *told, warning=warned) if said else None
+
+
+#: Share of people whose best offer is an end of what was made, from which it is told.
+_MANY_AT_AN_END = 0.2
+
+
+def at_an_end(numbers):
+    """A sentence where the best offer of many is the largest, or the least, that was made."""
+    path = numbers.folder / "offers.parquet"
+    if not numbers.delivered[0] or not path.exists() or requested(numbers, "single_instead"):
+        return
+    table = read_table(path, ["best_offer", "offered_min", "offered_max"])
+    offer = numbers.plan["offer"]
+    low, high = (offer.get(side) for side in ("low", "high"))
+    grid = offer.get("grid") or ([low or 0.0] + [math.inf if high is None else high])
+    more = table["offered_max"] < max(grid), table["offered_min"] > min(grid)
+    for end, word, beyond in zip(
+        ("offered_max", "offered_min"), ("largest", "least"), more, strict=True
+    ):
+        there = beyond & (table["best_offer"] == table[end])
+        if there.mean() < _MANY_AT_AN_END:
+            continue
+        ends = table.loc[there, end]
+        one = " to ".join(dict.fromkeys((an_offer(ends.min()), an_offer(ends.max()))))
+        side = "larger" if word == "largest" else "smaller"
+        yield (
+            f"Of {percent(there.mean(), 0)} of the people the best offer is the {word} that was "
+            f"made to such people ({one}): {side} ones may bring more, and nobody tried them. Make "
+            f"some {side} ones at random before you settle on it."
+        )
+
+
+#: Share of people whose interval is wider for a rare level, from which the page says so.
+_MANY_POOLED = 0.01
+
+
+def pooled_levels(numbers):
+    """A sentence for each text column whose rare levels carry the offers of many."""
+    for column in sorted(set(numbers.rows("delivered", "offers_pooled")["part"])):
+        share = requested(numbers, "offers_pooled", column)
+        if share >= _MANY_POOLED:
+            yield (
+                f"Of {percent(share, 0 if share >= 0.1 else 1)} of the people the offer goes by a "
+                f"value of {column} that few had: such values share one level, and nothing is "
+                "known of each. Their intervals hold what people of the other values get; make "
+                "them offers at random, or leave them out, before you settle on theirs."
+            )
 
 
 def untold(numbers):

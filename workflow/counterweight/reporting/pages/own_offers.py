@@ -73,9 +73,11 @@ def in_total(numbers):
         best, known = known.mean / size, known.times(1 / size)
     else:
         offers = table["best_offer"].dropna()
+        if not len(offers):
+            return _nobody(numbers, past if priced.all() else None, size)
         which = f"the best offer for each person ({_among(numbers)}median {middle(offers)})"
-        if offers.nunique() == 1:
-            which = f"one offer of {_offer(offers.iloc[0])} to everybody"
+        if table["best_offer"].nunique(dropna=False) == 1:
+            which = f"one offer of {an_offer(offers.iloc[0])} to everybody"
         known = right or _drawn(numbers, "expected_revenue")._replace(mean=claim)
         best, how = known.mean, f", by the model's own claim{_FORM if known.bounded else ''}"
         if alone:  # what answers say leads: the curve of the model is off
@@ -110,7 +112,31 @@ def in_total(numbers):
         cards.append(Card(f"With past offers{free}", told(past), "", note))
     if not (alone and requested(numbers, "single_instead")):  # else it leads
         cards += _one_for_all(numbers, size, ", without the limits" if limited else "")
-    return f"{sentence}.", cards
+    return f"{'' if limited else none_better(numbers)}{sentence}.", cards
+
+
+def none_better(numbers):
+    """A sentence, with a blank behind it, on people to whom each offer loses; "" without any."""
+    share = requested(numbers, "offers_none")
+    if not share:
+        return ""
+    size = numbers.rows("delivered", "offers_none")["rows"].max()
+    who = f"{number(share * size, 0)} of {number(size, 0)} people" if share < 1 else "everybody"
+    return (
+        f"To make no offer is better for {who}: each that may be made to them loses if it is "
+        f"accepted. "
+    )
+
+
+def _nobody(numbers, past, size):
+    """The first sentence and cards where to make no offer is better for everybody; `past` ones
+    bring so much a person, None where that is not known."""
+    said, cards = none_better(numbers), [Card("Revenue a person", "0", "", "without any offer")]
+    if past is not None:
+        brings = f"{amount(past)} a person and {total(size * past)} in all"
+        said += f"With past offers it is {brings}, by the model's own claim."
+        cards.append(Card("With past offers", amount(past), "", f"{total(size * past)} in all"))
+    return said.strip(), cards
 
 
 def taken_to_earn(numbers):
@@ -128,7 +154,7 @@ def _among(numbers):
     """Of which offers the best ones are, where these are of few that were made; "" elsewhere."""
     if not requested(numbers, "offers_only_made"):
         return ""
-    made = [_offer(float(name)) for name in level_names(numbers)]
+    made = [an_offer(float(name)) for name in level_names(numbers)]
     told = listing(made) if len(made) <= _NAMED else f"{len(made)} from {made[0]} to {made[-1]}"
     return f"of those that were made, {told}; "
 
@@ -153,17 +179,18 @@ def _one_for_all(numbers, size, free=""):
     price, known = requested(numbers, "single_drawn"), _drawn(numbers, "drawn_snips", "single")
     if stated := _stated(numbers):
         price, value, _ = stated
-        note = f"{total(value)} in all, with {_offer(float(price))} for everybody"
+        note = f"{total(value)} in all, with {an_offer(float(price))} for everybody"
         yield Card(f"One offer for all, by the model{free}", amount(value / size), "", note)
         return
     if price is not None and not math.isnan(known.low):
-        note = f"{total(size * known.mean)} in all, with {_offer(price)} for everybody"
+        note = f"{total(size * known.mean)} in all, with {an_offer(price)} for everybody"
         yield Card(f"One offer for all, by answers{free}", *_in_print(known.mean, known), note)
         return
     levels = _levels(numbers)
     if levels:
         at = max(levels, key=levels.get)
-        note = f"{total(size * levels[at])} in all, with {_offer(float(at))} for everybody"
+        note = f"{total(size * levels[at])} in all, with {an_offer(float(at))} for everybody"
+        note += _unasked(numbers)
         yield Card(f"One offer for all, by the model{free}", amount(levels[at]), "", note)
 
 
@@ -233,6 +260,13 @@ def _over(numbers, answers):
     return *(_drawn(numbers, "expected_over", part) for part in ("past", "single")), price
 
 
+def _unasked(numbers):
+    """Words on people to whose like the one offer for all was never made; "" without any."""
+    share = requested(numbers, "single_unasked") or 0.0
+    told = f" (never made to people like {percent(share, 0 if share >= 0.1 else 1)} of these)"
+    return told if share else ""
+
+
 def no_gain(numbers):
     """A sentence on what the offers are not shown to bring more than, and what to do; else None.
 
@@ -244,17 +278,20 @@ def no_gain(numbers):
     answers = not math.isnan(_put_right(numbers).low)
     past, single, price = _over(numbers, answers)
     offers = read_table(path, ["best_offer"])["best_offer"]
+    if offers.isna().all():
+        return None
     which, made = "the best offer for each person", "make each person an offer of their own"
     rivals = {"past offers": (past, "go on as before")}
-    if offers.nunique() == 1:
-        which = f"one offer of {_offer(offers.iloc[0])} to everybody"
-        made = f"make everybody {_offer(offers.iloc[0])}"
+    if offers.nunique(dropna=False) == 1:
+        which = f"one offer of {an_offer(offers.iloc[0])} to everybody"
+        made = f"make everybody {an_offer(offers.iloc[0])}"
     elif single.known:
-        way = f"make everybody {_offer(price)}"
+        whom = "everybody to whose like it was made" if _unasked(numbers) else "everybody"
+        way = f"make {whom} {an_offer(price)}"
         if not answers:
-            way = f"make some new people, drawn by chance, the one offer {_offer(price)}, and see "
-            way += "what it brings before all get it: the model alone says so"
-        rivals[f"one offer of {_offer(price)} for all"] = single, way
+            way = f"make some new people, drawn by chance, the one offer {an_offer(price)}, and "
+            way += "see what it brings before all get it: the model alone says so"
+        rivals[f"one offer of {an_offer(price)} for all{_unasked(numbers)}"] = single, way
     rivals = {
         name: (one, way)
         for name, (one, way) in rivals.items()
@@ -313,51 +350,6 @@ def claimed(numbers):
 
 #: Offers that were made, up to which all are named.
 _NAMED = 5
-#: Share of people whose best offer is an end of what was made, from which it is told.
-_MANY_AT_AN_END = 0.2
-
-
-def at_an_end(numbers):
-    """A sentence where the best offer of many is the largest, or the least, that was made."""
-    path = numbers.folder / "offers.parquet"
-    if not numbers.delivered[0] or not path.exists() or requested(numbers, "single_instead"):
-        return
-    table = read_table(path, ["best_offer", "offered_min", "offered_max"])
-    offer = numbers.plan["offer"]
-    low, high = (offer.get(side) for side in ("low", "high"))
-    grid = offer.get("grid") or ([low or 0.0] + [math.inf if high is None else high])
-    more = table["offered_max"] < max(grid), table["offered_min"] > min(grid)
-    for end, word, beyond in zip(
-        ("offered_max", "offered_min"), ("largest", "least"), more, strict=True
-    ):
-        there = beyond & (table["best_offer"] == table[end])
-        if there.mean() < _MANY_AT_AN_END:
-            continue
-        ends = table.loc[there, end]
-        one = " to ".join(dict.fromkeys((_offer(ends.min()), _offer(ends.max()))))
-        side = "larger" if word == "largest" else "smaller"
-        yield (
-            f"Of {percent(there.mean(), 0)} of the people the best offer is the {word} that was "
-            f"made to such people ({one}): {side} ones may bring more, and nobody tried them. Make "
-            f"some {side} ones at random before you settle on it."
-        )
-
-
-#: Share of people whose interval is wider for a rare level, from which the page says so.
-_MANY_POOLED = 0.01
-
-
-def pooled_levels(numbers):
-    """A sentence for each text column whose rare levels carry the offers of many."""
-    for column in sorted(set(numbers.rows("delivered", "offers_pooled")["part"])):
-        share = requested(numbers, "offers_pooled", column)
-        if share >= _MANY_POOLED:
-            yield (
-                f"Of {percent(share, 0 if share >= 0.1 else 1)} of the people the offer goes by a "
-                f"value of {column} that few had: such values share one level, and nothing is "
-                "known of each. Their intervals hold what people of the other values get; make "
-                "them offers at random, or leave them out, before you settle on theirs."
-            )
 
 
 def _levels(numbers):
@@ -377,7 +369,7 @@ def _stated(numbers):
     return (*best[0], requested(numbers, "allotted_past")) if best else ()
 
 
-def _offer(value):
+def an_offer(value):
     """An offer in four figures, without zeros behind them."""
     return in_figures(value).replace("-", MINUS)
 
@@ -402,6 +394,13 @@ def next_steps(numbers):
             "not tell what others would bring."
         )
         return
+    none = 0.0 if _limited(numbers) else requested(numbers, "offers_none") or 0.0
+    if none == 1:
+        yield (
+            "Make nobody one of these offers: all that were made lose if they are accepted. Look "
+            "whether offer.revenue is right; if it is, make some people others, at random."
+        )
+        return
     new = "new_offers.csv" if numbers.plan.get("new_rows") else "the saved model"
     unshown = no_gain(numbers)
     if limited := _limited(numbers):
@@ -414,6 +413,8 @@ def next_steps(numbers):
             "neither offer.grid nor offer.between names others, best offers are of those that were "
             "made."
         )
+    if none:
+        yield "Make none to people whose best_offer is blank."
     if unshown:
         yield unshown[1]
     elif math.isnan(_put_right(numbers).low):
@@ -474,7 +475,7 @@ def at_random(numbers):
     more = "" if math.isnan(gain.mean) or math.isnan(gain.low) else _words(gain, 3, sign=True)
     chance = "" if gain.high < 0 else "; it may be chance, and one offer is simpler"
     yield (
-        f"One offer of {_offer(price)} is given to everybody: by cross-fitted answers it earns "
+        f"One offer of {an_offer(price)} is given to everybody: by cross-fitted answers it earns "
         f"more than the model's best offers, by a standard error at least (difference {more} a "
         f"person, of claims put right by answers{chance})."
         if instead
@@ -489,8 +490,9 @@ def at_random(numbers):
         f"Past offers {how} (test of chance p {_p(p)}), {so} answers to them tell without the "
         "model what offers earn a person. By answers alone the best ones earn "
         f"{_by_answers(numbers, 'best')} where models fitted without them expect "
-        f"{amount(claimed)}, one for all ({_offer(price)}) {_by_answers(numbers, 'single')}, past "
-        f"ones {_by_answers(numbers, 'past')}.{'' if instead else _both_put_right(numbers, more)}"
+        f"{amount(claimed)}, one for all ({an_offer(price)}) {_by_answers(numbers, 'single')}, "
+        f"past ones {_by_answers(numbers, 'past')}."
+        f"{'' if instead else _both_put_right(numbers, more)}"
     )
 
 

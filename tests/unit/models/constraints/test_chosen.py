@@ -401,3 +401,19 @@ def test_of_many_rows_a_part_judges(monkeypatch):
     monkeypatch.setattr(chosen, "ASKED_ROWS", 100)
     fitted(drawn(300), candidates=[LINEAR])
     assert asked[0][0] == 300 and 80 <= asked[1][0] <= 120
+
+
+def test_combined_scores_fit_the_rows_that_are_told_in_the_mean():
+    rng = np.random.default_rng(3)
+    parts = rng.normal(size=(2, 900)) + [[1.0], [-2.0]]
+    y = (parts.sum(axis=0) + 0.5 + rng.logistic(size=900) > 0).astype(int)
+    seen, weight = np.arange(900) < 600, rng.uniform(0.5, 1.5, 900)
+    samples = SimpleNamespace(y=y, weight=weight)
+    rules = [
+        SimpleNamespace(scores=own, parts=[name]) for own, name in zip(parts, "ab", strict=True)
+    ]
+    rule = chosen._combined(rules, samples, seen)
+    assert rule.parts == ["a", "b"] and (rule.factors > 0.6).all()
+    np.testing.assert_allclose(rule.scores, rule.factors @ parts + rule.constant)
+    left = weight[seen] * (y - expit(rule.scores))[seen]
+    assert abs(left.sum()) < 1e-3 * weight[seen].sum()

@@ -78,6 +78,14 @@ def test_rewards_that_are_numbers():
     assert np.square(told - truth).mean() < 0.05 * constant
 
 
+def test_rewards_of_another_range_are_told_in_its_unit():
+    X, some, _ = a_log(500, 7, constant=-1.0)
+    reward = some * np.random.default_rng(8).uniform(0.2, 1.0, 500)
+    plain = OnePassRegressor().partial_fit(X, reward).predict(X)
+    moved = OnePassRegressor(low=-3.0, high=9.0).partial_fit(X, 12 * reward - 3).predict(X)
+    np.testing.assert_allclose(moved, 12 * plain - 3, rtol=1e-9)
+
+
 @pytest.mark.parametrize(
     ("call", "says"),
     [

@@ -67,6 +67,14 @@ def test_shares_of_accepted_people_and_no_new_ones(tmp_path):
     assert draw("new_rows", with_files(tmp_path, **none)).title == "No new rows were answered."
 
 
+def test_people_without_an_offer_are_in_no_histogram_of_offers(tmp_path):
+    none, some = {"best_offer": [np.nan] * 3}, {"best_offer": [2.0, np.nan, 4.0]}
+    study = with_files(tmp_path, new_offers=some, offers=some)
+    assert draw("new_rows", study).title.startswith("New rows: best offer 3")
+    study = with_files(tmp_path, new_offers=some, offers=none)
+    assert draw("new_rows", study).title.startswith("Here no offer is better")
+
+
 def test_decisions_that_keep_promises_are_counted_and_captions_say_what_is_drawn(tmp_path):
     table = {"estimate": [0.1, 0.9, 0.4, 0.2], "decision": [True, True, True, False]}
     tables = {"new_scores": table, "scores": table | {"decision": [True, False, False, False]}}

@@ -40,7 +40,9 @@ def draw_new_rows(study):
             new, old = (study.table(path.name) for path in paths)
             if stem == "offers":  # to make some people none is better
                 new, old = (one.dropna(subset=[column]) for one in (new, old))
-            if not len(new) or not len(old):
+                if new.empty or old.empty:
+                    return forms.blank("Here no offer is better than none for anybody.")
+            if not len(new):
                 break
             if stem == "values":
                 return _new_values(study, new, old, words)

@@ -15,10 +15,10 @@ from counterweight.errors import CounterweightError, Shown, listed
 from counterweight.labeling.columns import free_name
 from counterweight.numerics.checks import pandas_frame
 from counterweight.numerics.coins import canonical_ids
+from counterweight.plan.components import declared_assumption
 from counterweight.tables.parquet import read_table
 from counterweight.tables.saved_form import FORMULA
 from counterweight.tables.table_reader import read_columns
-from counterweight.weighting.importance_weights import AT_RANDOM
 
 #: Columns of rows to label beside the id and the outcome.
 COLUMNS = ("order", "chance", "reason", "plan")
@@ -523,7 +523,8 @@ def filled_in(saved, labels, ids):
 
 def check_at_random(saved):
     """Refuse to judge missing at random by estimates of a saved model that do not assume it."""
-    if (saved.facts.get("assumes") or {"if": AT_RANDOM[0]})["if"] != AT_RANDOM[0]:
+    at_random, _ = declared_assumption()
+    if (saved.facts.get("assumes") or {"if": at_random})["if"] != at_random:
         raise CounterweightError(
             "refuted compares bought labels with what missing at random expects, and the estimates "
             "of this model assume something else (weights, tilt): ask one that was made without."

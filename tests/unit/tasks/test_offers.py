@@ -76,6 +76,7 @@ def study(labeling=None, **more):
         ({"revenue": {"intercept": 0, "slope": 0}}, {}, "0 for every offer"),
         ({}, {"limits": {"spent": [[1, 0], [1, 2]]}}, "limits.spent has the offers 1, 1"),
         ({}, {"experiment": {"least": 0.26, "levels": 4}}, "chances sum to 1"),
+        ({"direction": "up"}, {"limits": {"revenue": "fee"}}, "no slope is said of offers of"),
     ],
 )
 def test_offers_that_cannot_be_are_refused(labeling, more, told):
@@ -87,6 +88,9 @@ def test_offers_at_the_ends_and_chances_that_just_fit_are_taken():
     ends = {"grid": [1, 2], "low": 1, "high": 2, "revenue": {"intercept": 0, "slope": 1}}
     kind._check_points("mine", study(ends, experiment={"least": 0.25, "levels": 4}))
     kind._check_points("mine", study({"grid": [1, 3], "low": None, "high": 2}))
+    by_person = {"revenue": "fee"}
+    for said in ({"direction": "down"}, {"direction": "up", "revenue": ends["revenue"]}):
+        kind._check_points("mine", study(said, limits=by_person))
 
 
 @pytest.mark.parametrize(

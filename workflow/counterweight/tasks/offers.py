@@ -104,6 +104,13 @@ def _check_points(name, study):
             f"studies.{name}.labeling.revenue is 0 for every offer, so that none is best: correct "
             "intercept or slope."
         )
+    by_person = isinstance(limits.get("revenue"), str) and not isinstance(revenue, dict)
+    if by_person and rule.get("direction") == "up":
+        raise CounterweightError(
+            f"studies.{name}.limits.revenue names a column, which stands for the intercept of what "
+            "an accepted offer earns, and no slope is said of offers of direction up: give "
+            "offer.revenue, such as {intercept: 0, slope: -1} where each costs what it is."
+        )
     asked = study.get("experiment") or {}
     if asked.get("least", 0) * asked.get("levels", 7) > 1:
         raise CounterweightError(

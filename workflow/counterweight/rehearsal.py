@@ -393,8 +393,9 @@ def rehearse_offers(job):
         made = stages.job("deliver", given["study"]).outputs
         again, records = SavedOffers.read(made["model"]), read_table(made["metrics"])
     told = again.priced(X)
-    offers = np.where(np.isnan(told["best_offer"]), saved.scale.low, told["best_offer"])
-    revenue = np.where(np.isnan(told["best_offer"]), 0.0, saved.scale.revenue(offers))
+    none = np.isnan(told["best_offer"])
+    offers = np.where(none, saved.scale.low, told["best_offer"])
+    revenue = np.where(none, 0.0, saved.scale.revenue(offers))
     earned = saved.accepted(X, offers) * revenue
 
     def value(metric):

@@ -31,20 +31,24 @@ SCARCE = 10
 ERRORS, SLIGHT = 4, 0.05
 #: Parts by which numbers of a plan may differ: what plans are told apart by has seven digits.
 ROUNDED = 1e-6
-log = logging.getLogger("counterweight")
 #: What to do where the file is not there.
 ABSENT = "correct the path under collected"
-
-
 #: Digits as letters, which no spreadsheet takes for a number.
 LETTERS = str.maketrans("0123456789", "ghijklmnop")
 #: What tells plans apart, by the first letters of their names.
 DIGEST = 12
 
+log = logging.getLogger("counterweight")
+
 
 def in_letters(digest):
     """Hexadecimal digits as letters: a to f stay, 0 to 9 are g to p."""
     return digest.translate(LETTERS)
+
+
+def _is_plan(name, other):
+    """Whether two names are of one plan; those of version 1.0.0 do not say from how many rows."""
+    return in_letters(name)[:DIGEST] == in_letters(other)[:DIGEST]
 
 
 def plan_name(digest, rows):
@@ -117,8 +121,7 @@ class Bought:
 
     def drawn_by(self, plan):
         """Whether the file says that this plan drew it."""
-        # Plans drawn by version 1.0.0 have digits, and do not say from how many rows.
-        return in_letters(self.plan)[:DIGEST] == str(plan["plan"].iloc[0])[:DIGEST]
+        return _is_plan(self.plan, str(plan["plan"].iloc[0]))
 
     def check_explored(self, plan):
         """As `check_plan`, of decisions by chance: another plan than now's had its own chances."""
@@ -553,9 +556,9 @@ def refuse_other(labels, person, outcome, plan, at, fixed=False):
         return
     ids, own = plan["id"].to_numpy()[at], str(plan["plan"].iloc[0])
     digests = np.array([in_letters(str(one)) for one in labels[names["plan"]]], object)
-    of_plans = np.array([bool(re.fullmatch("[a-p]{12,}", one)) for one in digests], bool)
-    others = np.array([one[:DIGEST] != own[:DIGEST] for one in digests], bool)
-    if (other := of_plans & others).any():
+    plans = f"[a-p]{{{DIGEST},}}"
+    of_plans = np.array([bool(re.fullmatch(plans, one)) for one in digests], bool)
+    if (other := of_plans & ~np.array([_is_plan(one, own) for one in digests], bool)).any():
         first = int(np.argmax(other))
         raise CounterweightError(
             f"The labels have {int(other.sum())} rows of another plan (first: {ids[first]!r}, of "

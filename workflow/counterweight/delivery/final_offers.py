@@ -27,7 +27,7 @@ from counterweight.models.choice.offer_limits import columns_asked
 from counterweight.models.choice.offer_model import scale_of
 from counterweight.models.choice.offer_training import answer_loss, compared, told_categories
 from counterweight.models.choice.offers_to_try import as_asked, coins_of_offers, drawn_by
-from counterweight.models.choice.pricing import tell_offers
+from counterweight.models.choice.pricing import offer_reasons, tell_offers
 from counterweight.numerics.checks import features_named, one_of_each
 from counterweight.numerics.estimate import ratio_mean
 from counterweight.tables.parquet import (
@@ -91,14 +91,14 @@ def final_offers(job):
         levels, expected = _levels(saved, X, made_to[inside]), _expected(saved, X, priced)
         if not any(one["metric"] == "drawn_doubly_robust" for one in drawn):
             expected += _gains(saved, X, priced, levels, np.where(inside, made_to, np.nan))
-        expected += _unasked(priced, levels, drawn)
+        unasked = _unasked(saved, priced, levels, drawn)
         over = _told_over(expected + drawn, alike=np.ptp(priced["best_offer"]) == 0)
         saved.facts["answers"] = _shown(expected + drawn, over)
         unshown = [name for name, (value, low, _) in over.items() if not gain_shown(value, low)]
-        for one in expected:
-            if one["metric"] == "single_unasked" and SINGLE in unshown:
-                never = f" (never made to people like {100 * one['value']:.3g} %)"
-                unshown[unshown.index(SINGLE)] += never
+        if unasked and SINGLE in unshown:
+            never = f" (never made to people like {100 * unasked[0]['value']:.3g} %)"
+            unshown[unshown.index(SINGLE)] += never
+        expected += unasked
         saved.facts["no_gain"] = unshown
     saved.save(job.output.model)
     table = saved.named(people) | priced
@@ -541,18 +541,20 @@ def _expected(saved, X, priced):
 UNASKED = 0.01
 
 
-def _unasked(priced, levels, drawn):
+def _best_for_all(levels):
+    """The offer that earns most where everybody has the same, by the model's records of them."""
+    rates = {one["part"]: one["value"] for one in levels if one["metric"] == "uniform_revenue"}
+    return float(max(rates, key=rates.get))
+
+
+def _unasked(saved, priced, levels, drawn):
     """Record of the share of people to whose like the best offer for all was never made: it lies
     beyond what such people were offered (chance alone, where offers were drawn), or nobody like
     them was offered anything."""
-    known = {one["metric"]: one["value"] for one in drawn}
-    rates = {one["part"]: one["value"] for one in levels if one["metric"] == "uniform_revenue"}
-    # Reasons that begin so are of the best offer.
-    unlike = ~priced["supported"] & ~pd.Series(priced["reason"]).str.startswith("no ").to_numpy(
-        bool
-    )
-    if "single_drawn" not in known:
-        price = float(max(rates, key=rates.get))
+    untried, unmade, *_ = offer_reasons(saved.facts["offer"]["column"])
+    unlike = ~priced["supported"] & ~np.isin(priced["reason"].astype(str), (untried, unmade))
+    if not any(one["metric"] == "single_drawn" for one in drawn):
+        price = _best_for_all(levels)
         unlike |= (price < priced["offered_min"]) | (price > priced["offered_max"])
     found = {"metric": "single_unasked", "value": float(unlike.mean()), "rows": len(unlike)}
     return [found] if unlike.mean() >= UNASKED else []
@@ -562,10 +564,9 @@ def _gains(saved, X, priced, levels, past):
     """Records of what the best offers bring a person more, by the model, each draw of the same
     people: than the best of one for all, and than `past` ones (n,), NaN where none were made."""
     best = priced["best_offer"]
-    rates = {one["part"]: one["value"] for one in levels if one["metric"] == "uniform_revenue"}
     others = {"past": past}
     if np.ptp(best) != 0:  # also where some get none
-        others["single"] = np.full(len(X), float(max(rates, key=rates.get)))
+        others["single"] = np.full(len(X), _best_for_all(levels))
     found = []
     for part, other in others.items():
         rows = np.flatnonzero(np.isfinite(other))

@@ -661,8 +661,7 @@ def answers_with(saved, frame, labels):
     people = without_outcome(frame, person, outcome)
     ids = canonical_ids(people[person].to_numpy(), column=person, people="frame")
     at, told = filled_in(saved, labels, pd.Series(ids))
-    names = column_names(person, outcome)
-    name, plan = names["chance"], names["plan"]
+    name, plan = (column_names(person, outcome)[one] for one in ("chance", "plan"))
     if name not in labels.columns:
         raise CounterweightError(
             f"The labels have no column {name!r}, the chance that each row had to be asked: give "
@@ -670,8 +669,8 @@ def answers_with(saved, frame, labels):
         )
     y = np.full(len(ids), np.nan)
     y[at] = told
-    plan = labels[plan].iloc[0] if plan in labels else ""
-    drawn, chances = asked_alone(len(ids), at, labels[name].to_numpy(dtype=float), plan=plan)
+    called = labels[plan].iloc[0] if plan in labels else ""
+    drawn, chances = asked_alone(len(ids), at, labels[name].to_numpy(dtype=float), plan=called)
     estimate = saved.scored(saved.typed(people), reasons=False)["estimate"]
     return LabelAnswers(saved, estimate, y, drawn, chances, index=people.index)
 

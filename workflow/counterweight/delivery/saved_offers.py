@@ -33,6 +33,7 @@ from counterweight.models.choice.pricing import (
     Kinds,
     beyond,
     nearest,
+    offer_reasons,
     offers_made,
     pricer,
     quantiles,
@@ -623,7 +624,7 @@ class SavedOffers(SavedModel):
 
         Also why an interval is wide: `pooled` (n,) is the column whose rare level decides.
         """
-        column = self.facts["offer"]["column"] or "offer"
+        untried, unmade, largest, smallest, alone = offer_reasons(self.facts["offer"]["column"])
         texts, code = [""], np.zeros(len(X), int)
 
         def say(which, text):
@@ -638,19 +639,18 @@ class SavedOffers(SavedModel):
         first = beyond(X, self.arrays["feature.low"], self.arrays["feature.high"])
         for at in np.unique(first[first >= 0]):
             say(first == at, f"{self.encoder.features_[at].column} beyond what was seen")
-        gap = np.ptp(self.between(offers), axis=0) > 0
-        say(gap, f"no {column} near the best one was ever made")
+        say(np.ptp(self.between(offers), axis=0) > 0, untried)
         # One offer for all was drawn for everybody.
         wrong = ((offers < least) | (offers > most)) & (self.single is None)
-        say(wrong, f"no {column} to choose from was made to such people")
+        say(wrong, unmade)
         supported = code == 0
         for name, text in self.pooled_reasons().items():
             say(pooled == name, text)
         inside = (least > self.scale.low, most < self.scale.high)
-        say((offers == most) & inside[1], f"the largest {column} that was made to such people")
-        say((offers == least) & inside[0], f"the least {column} that was made to such people")
+        say((offers == most) & inside[1], largest)
+        say((offers == least) & inside[0], smallest)
         if self.single is not None:
-            say(code == 0, f"one {column} for all: it earned more than the model's")
+            say(code == 0, alone)
         return supported, np.array(texts, object)[code]
 
 

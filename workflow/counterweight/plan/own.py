@@ -314,10 +314,11 @@ def _made(name, entry, place):
     if unused:
         rows = " and give a table, or a query, of the rows that are meant"
         away = ", and put the column under columns.ignore if nothing is to be learned from it"
-        alone = ". Rows count as independent here: of who has several keep one, drawn at random"
-        alone *= unused[0] in CLUSTERS and not asked_of.asked & CLUSTERS
-        other = CLUSTERS & asked_of.asked if unused[0] in CLUSTERS else ()
-        away += "".join(f"; whose rows belong together is said by {one}" for one in other)
+        alone = ""
+        if unused[0] in CLUSTERS:
+            alone = ". Rows count as independent here: of who has several keep one, drawn at random"
+            if other := CLUSTERS & asked_of.asked:
+                alone = f"; whose rows belong together is said by {listed(sorted(other))}"
         raise CounterweightError(
             f"{place}{unused[0]} has no meaning in a table that asks {question}: leave it "
             f"out{rows * (unused[0] == 'labeled')}{away * (unused[0] in ROLES)}{alone}."

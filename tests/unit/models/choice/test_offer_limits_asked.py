@@ -50,6 +50,35 @@ def saved_of(frame, model="offer_logistic", setting="", **more):
     )
 
 
+def delivered(tmp_path, frame, offer, **more):
+    """The study of a table of one's own with one model, and the files that it delivers."""
+    entry = {
+        "id": "who",
+        "offer": {"column": "price", "low": 0, "high": 60} | offer,
+        "answer": {"column": "bought", "positive": "yes"},
+        "study": {"models": [{"model": "offer_logistic"}], "bootstrap": 0, "figures": []},
+    }
+    own = Own(tmp_path, frame, entry | more)
+    for stage, item in (("label", ""), ("train", "offer_logistic")):
+        own.run(stage, item)
+    return own, own.run("deliver")
+
+
+def shown(made):
+    """Offers and records of what was delivered, and the numbers that its page goes by."""
+    records = pd.read_parquet(made["metrics"]).fillna({"part": ""})
+    known = SimpleNamespace(
+        folder=made["offers"].parent,
+        delivered=(True,),
+        plan={"offer": {"direction": "down"}},
+        get=lambda *names, **place: Estimate(),
+        measured=lambda name: False,
+        places=lambda column, source, metric, *of: [*records[records["metric"] == metric]["part"]],
+        rows=lambda source, metric: records[records["metric"] == metric],
+    )
+    return pd.read_parquet(made["offers"]), records, known
+
+
 @pytest.fixture(scope="module")
 def saved():
     return saved_of(shop())
@@ -162,18 +191,9 @@ def test_new_people_keep_limits_without_an_experiment_and_drawn_offers_tell_what
 ):
     frame = shop(400).assign(who=[f"C{i}" for i in range(400)])
     frame.iloc[:60].drop(columns=["price", "bought"]).to_csv(tmp_path / "new.csv", index=False)
-    entry = {
-        "id": "who",
-        "offer": {"column": "price", "low": 0, "high": 60, "random": True},
-        "answer": {"column": "bought", "positive": "yes"},
-        "score": str(tmp_path / "new.csv"),
-        "limits": {"capacity": 20},
-        "study": {"models": [{"model": "offer_logistic"}], "bootstrap": 0, "figures": []},
-    }
-    own = Own(tmp_path, frame, entry)
-    for stage, item in (("label", ""), ("train", "offer_logistic")):
-        own.run(stage, item)
-    records = pd.read_parquet(own.run("deliver")["metrics"]).set_index("metric")["value"]
+    more = {"score": str(tmp_path / "new.csv"), "limits": {"capacity": 20}}
+    own, made = delivered(tmp_path, frame, {"random": True}, **more)
+    records = pd.read_parquet(made["metrics"]).set_index("metric")["value"]
     low, value, high = (records[f"allotted_drawn{end}"] for end in ("_low", "", "_high"))
     assert low < value < high and low < records["allotted_revenue"] < high
     offers = pd.read_parquet(own.run("apply")["table"])
@@ -194,30 +214,11 @@ def test_amounts_beside_offers_within_limits_go_by_the_revenue_that_limits_say(
 ):
     """Past offers and those without limits beside them: by offer.revenue limits seemed to earn."""
     frame = shop(300).assign(who=range(300), days=np.tile([1.0, 5.0, 30.0], 100))
-    entry = {
-        "id": "who",
-        "offer": {
-            **{"column": "price", "low": 0, "high": 60, "random": False},
-            "revenue": {"intercept": -25, "slope": 1},
-        },
-        "answer": {"column": "bought", "positive": "yes"},
-        "limits": {"capacity": 30} | limits,
-        "study": {"models": [{"model": "offer_logistic"}], "bootstrap": 0, "figures": []},
-    }
-    own = Own(tmp_path, frame, entry)
-    for stage, item in (("label", ""), ("train", "offer_logistic")):
-        own.run(stage, item)
-    made = own.run("deliver")
-    table = pd.read_parquet(made["offers"])
-    records = pd.read_parquet(made["metrics"]).fillna({"part": ""})
+    offer = {"random": False, "revenue": {"intercept": -25, "slope": 1}}
+    _, made = delivered(tmp_path, frame, offer, limits={"capacity": 30} | limits)
+    table, records, known = shown(made)
     told = records.set_index("metric")["value"]
     assert ("allotted_past" in told) == ("allotted_single" in told) == differ
-    known = SimpleNamespace(
-        folder=made["offers"].parent,
-        delivered=(True,),
-        places=lambda *names: [],
-        rows=lambda source, metric: records[records["metric"] == metric],
-    )
     first, cards = in_total(known)
     said = " ".join(within_limits(known))
     assert ("go by revenue and spent under limits" in said) == differ
@@ -282,29 +283,9 @@ def test_who_is_better_off_without_an_offer_and_to_whom_one_for_all_was_never_ma
     age = frame["age"] - 60 * (frame["age"] < 50)  # kinds that are apart
     frame = frame.assign(who=range(len(frame)), age=age)
     frame.drop(columns=["price", "bought"]).to_csv(tmp_path / "new.csv", index=False)
-    told = {"column": "price", "low": 0, "high": 60, "random": random}
-    entry = {
-        "id": "who",
-        "offer": told | {"revenue": {"intercept": -cost, "slope": 1}},
-        "answer": {"column": "bought", "positive": "yes"},
-        "score": str(tmp_path / "new.csv"),
-        "study": {"models": [{"model": "offer_logistic"}], "bootstrap": 0, "figures": []},
-    }
-    own = Own(tmp_path, frame, entry)
-    for stage, item in (("label", ""), ("train", "offer_logistic")):
-        own.run(stage, item)
-    made = own.run("deliver")
-    table = pd.read_parquet(made["offers"])
-    records = pd.read_parquet(made["metrics"]).fillna({"part": ""})
-    known = SimpleNamespace(
-        folder=made["offers"].parent,
-        delivered=(True,),
-        plan={"offer": {"direction": "down"}},
-        get=lambda *names, **place: Estimate(),
-        measured=lambda name: False,
-        places=lambda column, source, metric, *of: [*records[records["metric"] == metric]["part"]],
-        rows=lambda source, metric: records[records["metric"] == metric],
-    )
+    offer = {"random": random, "revenue": {"intercept": -cost, "slope": 1}}
+    own, made = delivered(tmp_path, frame, offer, score=str(tmp_path / "new.csv"))
+    table, records, known = shown(made)
     first, cards = in_total(known)
     todo = " ".join(next_steps(known))
     none = table["best_offer"].isna()

@@ -616,6 +616,19 @@ def texts_of(encoder):
     }
 
 
+def offer_reasons(column):
+    """What is said of best offers, whoever they are for: that nothing like it was made, in a gap or
+    to such people; that it is the largest that was made to them, or the least; that all have it."""
+    column = column or "offer"
+    return (
+        f"no {column} near the best one was ever made",
+        f"no {column} to choose from was made to such people",
+        f"the largest {column} that was made to such people",
+        f"the least {column} that was made to such people",
+        f"one {column} for all: it earned more than the model's",
+    )
+
+
 #: Why somebody has no best offer.
 NONE = "each offer loses if it is accepted: to make none is better"
 

@@ -82,6 +82,10 @@ def _scale(study, made):
     return scale, forms.joined_words(["Offer", offer.get("unit", "")])
 
 
+#: What is drawn where each offer loses.
+NOBODY = "No offer is better than none for anybody."
+
+
 def curves_of(study, told):
     """Acceptance and revenue by past offer, predicted and as answered; the best offers below."""
     known = told.dropna(subset=["@offer", "@p", "@answer"])
@@ -108,7 +112,7 @@ def curves_of(study, told):
             panel.line(name, zip(at, mean, *ends, strict=True), look)
     best = told["@best_offer"].dropna().to_numpy(float)
     if not len(best):
-        return forms.blank("No offer is better than none for anybody.")
+        return forms.blank(NOBODY)
     (at, heights, width), unit = _bars_of(best, scale), x.partition(", ")[2]
     below.bars("best offers", at, heights, forms.MAIN.colour, width)
     over = max(scale.low + width / 2 - at[0], at[-1] + width / 2 - scale.high, 0.0)
@@ -145,7 +149,7 @@ def profiles_of(study, told):
     names = [name for name in told.columns if not name.startswith("@") and name != "row"]
     told = told.dropna(subset=["@best_offer"])  # of others no offer is better
     if told.empty:
-        return forms.blank("No offer is better than none for anybody.")
+        return forms.blank(NOBODY)
     best, values = told["@best_offer"].to_numpy(float), told[names].to_numpy(float)
     groups = min(_GROUPS, max(len(told) // _LEAST, 1))
     fifths = np.array_split(np.argsort(best, kind="stable"), groups)

@@ -551,13 +551,10 @@ def _candidates(numbers):
     for one in numbers.methods():
         entries = one.get("candidates") or []
         if len(entries) > 1:
-            group = numbers.label(one["id"])
-            for part, words in enumerate([*entries, "Combined"]):
-                line = Line(one["id"], words, {"part": str(part)}, group)
-                tried = part < len(entries)
-                if tried or numbers.get(line.source, "candidate_cost", **line.place).known:
-                    yield line
-                    group = ""
+            combined = numbers.get(one["id"], "candidate_cost", part=str(len(entries))).known
+            for part, words in enumerate([*entries, *["Combined"] * combined]):
+                group = "" if part else numbers.label(one["id"])
+                yield Line(one["id"], words, {"part": str(part)}, group)
 
 
 CHOSEN = Sheet(

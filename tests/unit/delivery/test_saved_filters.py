@@ -444,6 +444,18 @@ def test_candidates_unlike_the_rows_of_the_fit_are_told_and_beyond_half_nobody_i
         ft.apply_filter(frame.assign(age=frame["age"] * 1000), saved, SEED)
 
 
+def test_a_blank_number_is_unlike_the_rows_of_a_fit_that_had_none(made):
+    saved, frame = ft.read_filter(made.path), made.frame
+    assert saved.encoder.has("age", "blank") and not saved.encoder.has("income", "blank")
+    found, few = ft.apply_filter(frame, saved, SEED), frame.copy()
+    few.loc[frame.index[:300], ["age", "income"]] = np.nan
+    told = ft.apply_filter(few, saved, SEED)["unlike"]
+    assert (told[:300] != "").all() and (told[:300] == "income").mean() > 0.9
+    np.testing.assert_array_equal(told[300:], found["unlike"][300:])
+    with pytest.raises(CounterweightError, match="income lies outside .* or is blank in 1500 of"):
+        ft.apply_filter(frame.assign(income=np.nan), saved, SEED)
+
+
 def test_texts_that_the_fit_never_saw_are_unlike_and_files_without_ranges_know_none(made, tmp_path):
     saved = ft.read_filter(made.path)
     strange = made.frame.assign(home="boat")

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from counterweight.datasets.own_table import new_rows, typed_like
-from counterweight.delivery.saved_models import SavedModel, as_frame, encoded
+from counterweight.delivery.saved_models import SavedModel, as_frame, encoded_rows
 from counterweight.errors import CounterweightError, in_figures, listed
 from counterweight.labeling.columns import forms_of, types_of
 from counterweight.labeling.encoding import Feature, TabularEncoder
@@ -302,13 +302,18 @@ class SavedFilter(SavedModel):
             for name in self.release
         }
 
-    def unlike(self, X):
+    def unlike(self, X, numbers=None):
         """By which column rows of features (n, d) are unlike the training rows, "" if none.
 
         The first whose number is outside of its range, or whose text the fit never saw, unless
-        rare texts have a feature in common.
+        rare texts have a feature in common. Of `numbers` (n, columns of numbers), as they were
+        read, a blank is outside where the training rows had none: X has a median in its place.
         """
         made = outside(_compared(self.encoder, X), self.ranges).reshape(len(self.ranges), len(X))
+        known = [fact.column for fact in self.encoder.numbers_]
+        for column, out in zip(self.ranges, made, strict=True):
+            if numbers is not None and column in known and not self.encoder.has(column, "blank"):
+                out |= np.isnan(numbers[:, known.index(column)])
         names = np.array([*self.ranges, ""], dtype=object)
         return names[np.vstack([made, np.ones((1, len(X)), bool)]).argmax(axis=0)]
 
@@ -492,13 +497,14 @@ def check_like(saved, unlike):
         return
     worst, count = columns[counts.argmax()], counts.max()
     low, high = saved.ranges[worst]
-    what = f"{worst} lies outside of {in_figures(low)} to {in_figures(high)} in {count} of them"
+    blank = "" if saved.encoder.has(worst, "blank") else " or is blank"
+    what = f"{worst} lies outside of {in_figures(low)} to {in_figures(high)}{blank}"
     if saved.encoder.columns_[worst] == "text":
-        what = f"{worst} is a text that the fit never saw in {count} of them"
+        what = f"{worst} is a text that the fit never saw"
     raise CounterweightError(
         f"Nobody is accepted: {counts.sum()} of {len(unlike)} candidates are unlike the rows that "
-        f"the filter of the study {saved.facts['study']} was fitted on ({what}). Check units and "
-        "columns, or make the filter anew with such people."
+        f"the filter of the study {saved.facts['study']} was fitted on ({what} "
+        f"in {count} of them). Check units and columns, or make the filter anew with such people."
     )
 
 
@@ -542,7 +548,7 @@ def apply_filter(
 def decided(frame, saved, key=None):
     """As `apply_filter`, of candidates that are typed already."""
     person = saved.facts["id"]
-    X = encoded(frame, saved.encoder)
+    rows = encoded_rows(frame, saved.encoder)
     if person not in frame.columns:
         raise CounterweightError(
             f"The table of candidates has no column {person!r}, which says who they are: decisions "
@@ -556,7 +562,8 @@ def decided(frame, saved, key=None):
             f"{saved.facts['study']} was made with (digest {saved.facts['key']}): with another one "
             "everybody would get another answer. Give that key, or make the filter anew."
         )
-    unlike = saved.unlike(X)
+    X = rows.dense()
+    unlike = saved.unlike(X, rows.numbers)
     check_like(saved, unlike)
     draw, chance = person_uniforms(key.secret, ids, f"filter {saved.facts['digest']}", 2)
     probability, leaf = np.empty(len(X)), np.empty(len(X), "int16")

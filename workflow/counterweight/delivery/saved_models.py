@@ -528,8 +528,13 @@ def traced_encoder(data, frame, recipe, outcome=None, *, saved="filter"):
     return encoder
 
 
-def encoded(frame, encoder, *, people="candidates", saved="filter", first=0):
-    """Features (n, d) of new rows, texts or typed; columns that no feature needs are passed over.
+def encoded(frame, encoder, **told):
+    """Features (n, d) of new rows; parameters and errors as `encoded_rows`."""
+    return encoded_rows(frame, encoder, **told).dense()
+
+
+def encoded_rows(frame, encoder, *, people="candidates", saved="filter", first=0):
+    """New rows as an encoder has them, texts or typed; columns without a feature are passed over.
 
     What is filled, or is a category that the fit never saw, is counted in the log. Refused are
     frames without a row, and columns that are missing, twice there or of another type. `people`
@@ -570,4 +575,4 @@ def encoded(frame, encoder, *, people="candidates", saved="filter", first=0):
                 f"{column}: missing in {blank} of {rows} rows, and it never was in training; these "
                 "rows count as none of the known categories."
             )
-    return made.dense()
+    return made

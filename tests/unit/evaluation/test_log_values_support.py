@@ -38,6 +38,31 @@ def test_few_users_with_many_rows_each_are_thin(users, flag, why):
     assert known.own[0] == flag and known.effective_rows == pytest.approx(users, rel=0.05)
 
 
+@pytest.mark.parametrize("kept", [1.0, 0.2])
+@pytest.mark.parametrize("otherwise", [0.01, 0.8])
+def test_what_a_policy_does_where_the_log_did_one_thing_only_is_outside(otherwise, kept):
+    """A third of the rows has propensity 1, and the policy does something else in a part of it."""
+    batch, rng = draws_of(30_000), np.random.default_rng(8)
+    sure = rng.random(30_000) < 1 / 3
+    batch["propensity"][sure], batch["p"][sure] = 1.0, 1 - otherwise
+    batch["keep_rate"] = np.where(batch["reward"] > 0, 1.0, kept)
+    stays = (batch["reward"] > 0) | (rng.random(30_000) < kept)
+    batch = {name: values[stays] for name, values in batch.items()}
+    batch["keep_rate"][:] = kept
+    halves = [{name: values[at::2] for name, values in batch.items()} for at in (0, 1)]
+    known = log_values(lambda: halves, ["more"])
+    for name in known.estimators:
+        told = known.support["more", name]
+        if otherwise < OFF:
+            assert told.flag == "good" and told.reasons == ()
+            continue
+        k = np.where(batch["reward"] > 0, 1.0, 1 / kept)
+        lost = k[sure[stays]].sum() * otherwise / k.sum()
+        assert told.flag == "outside"
+        assert told.reasons[0].startswith(f"{100 * lost:.0f} % of what the policy does is not in")
+        assert told.mean_weight.value == pytest.approx(1 - lost, abs=0.05)
+
+
 def test_rows_that_a_user_has_three_times_count_once():
     batch = draws_of(900)
     thrice = {name: np.repeat(values, 3, axis=0) for name, values in batch.items()}

@@ -530,11 +530,15 @@ def _support(sums, policy, estimator, mean_weight, clusters, told):
     same = known["largest_weight"] == mean_weight.value == 1
     far = float(ndtri(1 - WRONG / 2 / sums.columns.policies)) if kept else FAR
     least = max(0.0 if kept else OFF, far * mean_weight.standard_error)
-    found = [("doubtful", wrong)] if wrong and not same else []
-    if not right and abs(gap) > least:
+    found, never = [("doubtful", wrong)] if wrong and not same else [], sums.beyond(policy)
+    if never >= OFF:
+        told = (
+            f"{100 * never:.0f} % of what the policy does is not in the log: rows of propensity 1"
+        )
+        found.append(("outside", f"{told} have another action"))
+    if not right and abs(gap) > least and (gap > 0 or never < OFF):
         found.append(_off(mean_weight.value, ", or the keep rate is not right" if kept else ""))
-    few = _few(sums, policy, estimator, clusters, crowded)
-    flag, reasons = _flagged(few, found)
+    flag, reasons = _flagged(_few(sums, policy, estimator, clusters, crowded), found)
     return Support(clusters=clusters, mean_weight=mean_weight, flag=flag, reasons=reasons, **known)
 
 

@@ -123,16 +123,11 @@ class Columns:
             weight, earned = self.place("weight", policy), self.place("earned", policy)
             made[[0, own, weight], earned], back[[0, own, weight], earned] = (s, 1, s), (s, -1, -s)
             if self.cut:
-                rows, limited = (
-                    [0, weight, self.place("lost", policy)],
-                    self.place("limited", policy),
-                )
+                rows = [0, weight, self.place("lost", policy)]
+                limited = self.place("limited", policy)
                 made[rows, limited], back[rows, limited] = (s, s, -s), (0, -s, s)
         if self.modelled:
-            made[0, at["mean"]], back[0, at["mean"]] = (
-                predictions,
-                [-value for value in predictions],
-            )
+            made[0, at["mean"]], back[0, at["mean"]] = predictions, np.negative(predictions)
         return made, back
 
 
@@ -338,7 +333,8 @@ class LogSums:
         self.products = [Products(columns, zeros) for zeros in both]
         #: Sums of columns, of their sizes and squares; of rows of reward 0, and of the others.
         self._sums, self._largest = RunningSum((2, 3, columns.count)), np.zeros((2, columns.count))
-        self._mass, self._thin = RunningSum(policies), thin
+        #: By policy: weights of propensities below `thin`; what it does where the log never could.
+        self._mass, self._thin = RunningSum((2, policies)), thin
         self.groups = np.zeros((columns.count, clusters)) if clusters else None
         #: Columns of the rows with a reward, in parts, while they are few.
         self._held = []
@@ -380,9 +376,9 @@ class LogSums:
                 agreed = np.count_nonzero(columns[at], axis=1)
                 self._agreed += agreed
                 self._rewarded += 0 if zeros else agreed
-                if self._thin and part["propensity"].min() < self._thin:
-                    thin = part["propensity"] < self._thin
-                    self._mass.add(columns[at][:, thin].sum(axis=1))
+                thin, sure = part["propensity"] < self._thin, part["propensity"] >= 1
+                beyond = k[sure] @ (1 - part["p"][sure])
+                self._mass.add(np.stack([columns[at][:, thin].sum(axis=1), beyond]))
             if self.groups is not None:
                 for total, values in zip(self.groups, columns, strict=False):
                     total += np.bincount(part["cluster"], values, len(total))
@@ -630,6 +626,10 @@ class LogSums:
         """Largest size of a column; of rows as of `effective`."""
         return float(self._largest[first:, column].max())
 
+    def beyond(self, policy):
+        """Share of what a policy does that is not in the log, as far as propensities of 1 tell."""
+        return float(self._mass.value[1, policy] / self._sums.value[:, 0, 0].sum())
+
     def carried(self, policy, column):
         """What carries a policy's estimate, by the names of `Support` in log_values.
 
@@ -644,7 +644,7 @@ class LogSums:
             "effective_rows": effective,
             "largest_weight": float(self._weight[policy]),
             "largest_share": largest,
-            "thin_share": float(self._mass.value[policy] / total) if total > 0 else 0.0,
+            "thin_share": float(self._mass.value[0, policy] / total) if total > 0 else 0.0,
         }
 
 

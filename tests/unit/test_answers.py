@@ -238,6 +238,49 @@ def test_types_of_pandas_are_taken(frame):
     assert answers.scores["supported"].dtype == bool and answers.new_scores is None
 
 
+def _periods(days):
+    return pd.PeriodIndex(pd.to_datetime(days, unit="D"), freq="D")
+
+
+TYPED = {
+    **{f"duration {unit}": (f"timedelta64[{unit}]", "number") for unit in ("s", "ms", "us", "ns")},
+    "period": (_periods, "date"),
+    "sparse": (lambda days: pd.arrays.SparseArray(days, fill_value=3), "number"),
+    "interval": (lambda days: pd.cut(days, [-1, 20, 40, 60]), "text"),
+}
+
+
+@pytest.mark.parametrize("name", TYPED)
+def test_a_column_of_any_type_is_read_alike_by_the_fit_by_new_rows_and_by_the_model(frame, name):
+    """Also where columns have numbers for names."""
+    kind, found = TYPED[name]
+    made = frame[["city", "y"]].set_axis([0, 1], axis=1)
+    days = np.random.default_rng(3).integers(0, 60, len(made))
+    made[2] = pd.to_timedelta(days, unit="D").astype(kind) if isinstance(kind, str) else kind(days)
+    new = made.iloc[:30]
+    told = counterweight.missing_outcomes(made, "1", 1, new=new, target="unlabeled", **QUICK)
+    assert told.saved.facts["types"]["2"] == found
+    again = told.saved.scores(made)
+    blank = made[1].isna()
+    assert blank.sum() > 50
+    assert (again["estimate"][blank] == told.scores["estimate"][blank]).all()
+    assert (told.saved.scores(new)["estimate"] == told.new_scores["estimate"]).all()
+    if name.startswith("duration"):  # its numbers are days, whatever they are counted in
+        in_days = told.saved.scores(made.assign(**{"2": days}).drop(columns=2))
+        pd.testing.assert_frame_equal(in_days, again)
+
+
+def test_frames_of_arrow_are_taken(frame):
+    import pyarrow as pa
+
+    made = frame[["city", "y"]]
+    one = counterweight.missing_outcomes(made, "y", 1, new=made.iloc[:9], **QUICK)
+    arrow = pa.Table.from_pandas(made, preserve_index=False)
+    two = counterweight.missing_outcomes(arrow, "y", 1, new=arrow.slice(0, 9), **QUICK)
+    assert repr(one.answer) == repr(two.answer)
+    pd.testing.assert_frame_equal(one.new_scores.reset_index(drop=True), two.new_scores)
+
+
 @pytest.mark.parametrize("binary", [True, False])
 def test_outcomes_that_change_with_time_are_told_at_the_time_of_those_that_are_asked_for(binary):
     """A trend is no lag: who is asked for at the same time is as those with an outcome are."""

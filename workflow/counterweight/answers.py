@@ -17,6 +17,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from counterweight.delivery.final_scores import ENDS
 from counterweight.delivery.saved_scores import SavedScores
@@ -32,6 +33,7 @@ from counterweight.reporting.blocks import WHOLE
 from counterweight.reporting.wording import leaks_in_words
 from counterweight.tables.jobs import Running
 from counterweight.tables.parquet import METRICS, metrics_table, read_table, replacing, write_table
+from counterweight.tables.type_inference import plain_values
 
 log = logging.getLogger("counterweight")
 
@@ -155,6 +157,8 @@ def missing_outcomes(
 
     for strange in keys.keys() - {*FURTHER}:
         raise none_of(f"missing_outcomes has no argument {strange!r}", strange, FURTHER, "Further")
+    frame = pandas_frame(frame, "rows of the frame")
+    new = new if new is None else pandas_frame(new, "new rows")
     with tempfile.TemporaryDirectory(prefix="counterweight-") as place:
         files = _Files(Path(place))
         if positive is not None:
@@ -199,7 +203,8 @@ class _Files:
         self.words[path] = f"The {what}"
         try:
             made = frame.set_axis([str(column) for column in frame.columns], axis=1)
-            write_table(path, pa.Table.from_pandas(made, preserve_index=False))
+            table = pa.Table.from_pandas(made.apply(plain_values), preserve_index=False)
+            pq.write_table(table.replace_schema_metadata(), path)
         except (pa.ArrowException, ValueError, TypeError) as error:
             why = " ".join(str(part) for part in getattr(error, "args", ()))
             raise CounterweightError(

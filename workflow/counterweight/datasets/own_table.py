@@ -177,6 +177,8 @@ def typed_like(where, frame, types, *, needed, forms=None, reading=None, first=0
             f"{listed(needed)}."
         )
     names = [str(name) for name in _names(frame)]
+    if isinstance(frame, pd.DataFrame) and names != [*frame.columns]:
+        frame = frame.set_axis(names, axis=1)
     absent = [name for name in needed if name not in names]
     if absent:
         free = [name for name in names if name not in needed]

@@ -479,7 +479,7 @@ def arrow_values(where, name, values):
     """A column as an Arrow array of text, or of what it was typed as."""
     try:
         if not isinstance(values, pa.ChunkedArray | pa.Array):
-            values = pa.array(values, from_pandas=True)
+            values = pa.array(plain_values(values), from_pandas=True)
         values = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
         if pa.types.is_dictionary(values.type):
             values = values.cast(values.type.value_type)
@@ -496,6 +496,18 @@ def arrow_values(where, name, values):
             "write it as numbers or text, or put it under columns.ignore."
         ) from error
     return values
+
+
+def plain_values(values):
+    """A column of pandas whose type Arrow has not: periods as dates, sparse ones in full, and
+    intervals as texts; others as they are."""
+    kind = getattr(values, "dtype", None)
+    kind = getattr(getattr(kind, "categories", None), "dtype", kind)
+    if str(kind).startswith("period"):
+        return values.astype(kind).dt.to_timestamp()
+    if str(kind).startswith("interval"):
+        return values.astype(str).where(values.notna(), None)
+    return values.sparse.to_dense() if str(kind).startswith("Sparse") else values
 
 
 def _odd(values):

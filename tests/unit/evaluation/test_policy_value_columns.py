@@ -23,6 +23,19 @@ def test_the_type_of_the_columns_changes_no_value(dtype):
     assert found == expected
 
 
+def test_what_a_policy_does_where_the_log_did_one_thing_only_is_warned_of(recwarn):
+    """A quarter of what the policy does is elsewhere in half of the rows; in the others nothing."""
+    reward, propensity = [1, 0] * 40, [1.0, 0.5] * 40
+    with pytest.warns(UserWarning, match="Some 12 % of what the policy does is not in the log"):
+        snips(reward, propensity, [0.75, 0.5] * 40)
+    with pytest.warns(UserWarning, match="Some 25 % of what"):
+        snips(reward, [1.0] * 80, [0.75] * 80)
+    recwarn.clear()
+    for target in ([1.0, 0.2] * 40, [0.99, 0.2] * 40):
+        snips(reward, propensity, target)
+    assert not recwarn.list
+
+
 def test_single_precision_columns_are_divided_in_double():
     rng = np.random.default_rng(0)
     reward = (rng.random(500) < 0.3).astype(np.float32)

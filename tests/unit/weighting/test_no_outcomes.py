@@ -223,12 +223,12 @@ def test_what_rests_on_data_has_a_mean_and_the_rest_bounds_by_hand():
 
 
 def test_little_beyond_the_data_makes_no_headline_and_nothing_no_bounds():
-    told, worst = records_of([18.0, 18.0, 1.0], [True, True, False])
+    told, worst = records_of([8.0, 8.0, 1.0], [True, True, False])
     assert told["unsupported_headline", "", ""]["value"] == 0 and worst is None
-    # What counts is their share of the rows without an outcome, however few these are among all.
-    for share in (0.02, 0.4, 1.0):
-        told, worst = records_of([8.0, 8.0, 1.0], [True, True, False], 0.0, share)
-        assert told["unsupported_headline", "", ""]["value"] == 1 and worst is not None
+    # More than a fifth of the rows without an outcome do, however few these are among all.
+    for share, weight, far in ((0.02, 8.1, 0), (0.02, 7.9, 1), (0.5, 8.1, 1), (0.2, 8.1, 0)):
+        told, worst = records_of([weight, 2.0], [True, False], 0.0, share)
+        assert told["unsupported_headline", "", ""]["value"] == far == (worst is not None)
     for design, on, exact in (([1.0, 2.0], [True, True], False), ([1.0, 9.0], [True, False], True)):
         told, worst = records_of(design, on, exact=exact)
         assert len(told) == 1 and worst is None

@@ -575,7 +575,7 @@ def _means(saved, fit, scores, given, by_weights):
     further, of_all = identified_records(ends, known, share, of_some, metric, exact)
     own = of_all or (known + share * low, known + share * high)
     everyone = Estimate(mean, share * error, *own, rows, *size[1:])
-    # Both have bounds, or both have intervals: as enough of the rows without an outcome do.
+    # Both have bounds, or both have intervals: as enough of everyone rests on data.
     told = Estimate(hidden, error, *(worst if of_all else (low, high)), *size)
     named = [
         one | {"part": f"unlabeled {one['part']}"}

@@ -42,7 +42,7 @@ from counterweight.numerics.estimate import (
     value_interval,
     within_range,
 )
-from counterweight.numerics.log_sums import FEW_REWARDS, LARGE_SHARE, begun, few_users, hull
+from counterweight.numerics.log_sums import FEW_REWARDS, LARGE_SHARE, OFF, begun, few_users, hull
 from counterweight.tables import parquet
 
 TASK = "log"
@@ -87,10 +87,10 @@ LOGGED = ""
 FEW_ROWS = 100
 #: Share of the mean reward below which a difference is how sums are rounded.
 ROUNDING = 1e-12
-#: How far weights may average from 1 before it is told: absolutely, and in standard errors, which
-#: chance exceeds in one log of a thousand. Of a log that dropped zeros no gap is small, as a wrong
+#: How far, in standard errors, weights may average from 1 before it is told, beside `OFF`: chance
+#: exceeds it in one log of a thousand. Of a log that dropped zeros no gap is small, as a wrong
 #: keep rate moves values by far more than weights, and `WRONG` is the chance that all may have.
-OFF, FAR = 0.02, 3.3
+FAR = 3.3
 #: Flags of `Support`, by the metric ``support``, the worst last.
 FLAGS = ("good", "thin", "outside", "doubtful")
 _COLUMNS = ("row", "keep_rate", "propensity", "reward", "weight", "cluster")

@@ -36,7 +36,7 @@ from counterweight.numerics.estimate import (
     value_interval,
     within_range,
 )
-from counterweight.numerics.log_sums import Columns, LogSums, few_users, hull
+from counterweight.numerics.log_sums import OFF, Columns, LogSums, few_users, hull
 from counterweight.numerics.zero_rejection import checked_rates
 from counterweight.tables import parquet
 
@@ -155,7 +155,8 @@ def value_from_parquet(
     Warns
     -----
     UserWarning
-        When the policy never takes some of the logged actions.
+        When the policy never takes some of the logged actions, or does 2 % or more otherwise in
+        rows whose propensity is 1.
     """
     by_row = isinstance(keep_rate, str)
     names = {"reward": reward, "propensity": propensity, "target": target, "q": q, "v": v}
@@ -371,13 +372,20 @@ class PolicyValue:
         return self._estimate(("mean", "rest"), "k")
 
     def note(self):
-        """A sentence on rows outside the policy's support; None if there are none."""
-        if not self.rows_unsupported:
-            return None
-        return (
-            f"The policy never takes the logged action in {self.rows_unsupported} of {self.rows} "
-            "rows: they count with importance weight 0."
-        )
+        """A sentence on rows outside the support of policy or log; None if there are none."""
+        told = []
+        if self.rows_unsupported:
+            told.append(
+                f"The policy never takes the logged action in {self.rows_unsupported} of "
+                f"{self.rows} rows: they count with importance weight 0."
+            )
+        never = self._sums.beyond(0) if self._weighted and self.rows else 0.0
+        if never >= OFF:
+            told.append(
+                f"Some {100 * never:.0f} % of what the policy does is not in the log: where a "
+                "propensity is 1 it does otherwise, and the value knows nothing of it."
+            )
+        return " ".join(told) or None
 
     def totals(self):
         """Plain weighted sums, for identities.

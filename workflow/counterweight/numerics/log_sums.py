@@ -37,6 +37,8 @@ LARGE_SHARE = 0.1
 #: none of them has met a reward, though by the log's rate one should have, so that the error of the
 #: value does not know of them: one that did would then be this share of the squared error.
 FEW_HEAVY, FEW_UNMET, UNMET = 6, 30, 0.7
+#: How far weights may average from 1, or a policy act outside of the log, before it is told.
+OFF = 0.02
 _ARRAYS = ("_largest", "_weight", "_chance", "_agreed", "_rewarded")
 _NUMBERS = ("rows", "nonzero", "least", "most", "subsampled", "_heaviest", "_rarest")
 
@@ -142,9 +144,8 @@ def _pairs(size):
 def _alike(size):
     """Of columns and their pairs: place among those without k, and the power of k to be added."""
     place = np.r_[:size, : size + size * (size - 1) // 2]
-    return place, np.r_[
-        1, np.zeros(size - 1), 2, np.ones(size - 1), np.zeros(len(place) - 2 * size)
-    ]
+    rest = np.zeros(len(place) - 2 * size)
+    return place, np.r_[1, np.zeros(size - 1), 2, np.ones(size - 1), rest]
 
 
 class Products:

@@ -23,8 +23,9 @@ FRACTION = 0.05
 BOUND = 0.05
 #: Labeled rows up to which a tail is unsupported at twice `FRACTION`: so few tell of no more.
 FEW = 25
-#: Share of the rows without an outcome above which bounds stand in place of the estimate.
-MOST_UNSUPPORTED = 0.05
+#: Share of those that answers are for above which bounds stand in place of the estimate; and of the
+#: rows without an outcome, where answers are for others, too.
+MOST_UNSUPPORTED, MOST_HIDDEN = 0.05, 0.2
 #: Share that rests on data which is all of it.
 ALL = 1 - 1e-9
 
@@ -290,6 +291,6 @@ def identified_records(ends, known, share, error_of, metric, exact=False):
             {"metric": "target_bounds", "part": kind, "variable": variable, "value": value}
             for variable, value in zip(("low", "high"), found, strict=True)
         ]
-    far = beyond > MOST_UNSUPPORTED
+    far = share * beyond > MOST_UNSUPPORTED or beyond > MOST_HIDDEN
     records.append({"metric": "unsupported_headline", "value": float(far)})
     return records, worst if far else None

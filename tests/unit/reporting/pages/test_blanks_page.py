@@ -312,6 +312,17 @@ def test_a_small_share_without_data_is_one_short_sentence(answer, share, told):
     assert any("98.0 % of the 300 rows" in text for text in found.rest) == told
 
 
+@pytest.mark.parametrize("share, told", [(1.0, ""), (0.96, ""), (0.9, "10 %"), (0.82, "18 %")])
+def test_rows_like_none_with_an_outcome_are_told_beside_the_number_they_are_in(answer, share, told):
+    records = rated(0.212, 0.206, 0.218, "general") + swept("general")
+    records += rated(0.4, 0.35, 0.45, "general", part="unlabeled")
+    place = {"metric": "supported_share", "target": "general"}
+    records += [place | {"value": 0.97}, place | {"value": share, "part": "unlabeled"}]
+    sentence = answer("general", records).sentence
+    said = f"[35.0, 45.0] have default = 1 ({told} of these are like no row that has one); of all"
+    assert (said in sentence) == bool(told) and ("are like no row" in sentence) == bool(told)
+
+
 def test_what_is_delivered_is_named_by_its_parts(answer):
     parts = [["Logistic regression", 0.402], ["Gradient boosting", 0.596], ["Weighted", 0.002]]
     told = answer("unlabeled", rated(0.3, 0.2, 0.4, "unlabeled"), parts=parts).rest

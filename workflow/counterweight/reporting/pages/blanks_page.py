@@ -47,6 +47,8 @@ FOR = {"general": "everyone in the table", "unlabeled": "the rows without an out
 #: Share of the rows without an outcome that weights cannot make up for, from which one is warned:
 #: a table whose chances of a label are spread evenly from 0 to 1 has .19.
 APART = 0.25
+#: Share of the rows without an outcome that rests on data, below which a sentence tells it.
+WELL = 0.95
 #: Metrics that tell how good answers are: the first that was measured leads.
 QUALITY = ("auc", "r2", "log_loss", "mse")
 
@@ -350,12 +352,12 @@ def _estimated(people, swept):
         asked = people.told(part="unlabeled")
         if asked:
             first = people.say(people.blank, asked, guess)
-            text = (
-                f"{first}; of {people.whom}, known outcomes and estimates together, {people.told()}"
-            )
-            if not people.binary:
-                text = f"{first}; over {people.whom}, known outcomes and estimates together, "
-                text += f"it is {people.told()}"
+            share = people.get("supported_share", part="unlabeled").mean
+            if share < WELL:
+                first += f" ({_rest(share)} of these{people.counted} are like no row that has one)"
+            whose, what = ("of", "") if people.binary else ("over", "it is ")
+            text = f"{first}; {whose} {people.whom}, known outcomes and estimates together, "
+            text += f"{what}{people.told()}"
     text = _designed(people) + text
     if not swept:
         return text

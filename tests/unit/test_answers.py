@@ -66,6 +66,14 @@ def test_a_rehearsal_holds_the_answer_against_copies_of_the_frame(frame):
     assert plain.rehearsal is None and plain.answer.value == made.answer.value
 
 
+def test_an_answer_by_a_tilt_is_rehearsed_too(frame):
+    """Copies in which odds are as the tilt says: the answer lies near the truth of each."""
+    asked = {"tilt": {"times": 2}, "rehearse": {"copies": 2, "scenarios": ["assumed"]}}
+    told = counterweight.missing_outcomes(frame, "y", 1, target="unlabeled", **asked, **QUICK)
+    found = told.rehearsal.iloc[0]
+    assert found["copies"] == 2 and found["rmse"] < found["half_width"]
+
+
 def test_noise_is_no_better_known_for_its_copies():
     """A row's fit does not see its copy: an AUC of 0.8 it was, where there is nothing to learn."""
     rng, rows = np.random.default_rng(2), 400

@@ -214,10 +214,20 @@ def test_offers_are_made_again_for_answers_that_are_drawn(tmp_path):
         ({"balance": "city", "rehearse": {"copies": 2, "scenarios": ["hidden"]}}, "no copies"),
         ({"reward": "y", "predictions": {"a": "age"}, "rehearse": 3}, "rehearse has no meaning"),
         ({"outcome": "y", "keep_rate": 0.5, "rehearse": 3}, "rows are all there"),
+        (
+            {
+                "outcome": "y",
+                "rehearse": 3,
+                "weights": {"weighting": "heckman", "exclusion": "age"},
+            },
+            "heckman supposes another law: leave rehearse out, or these weights",
+        ),
+        ({"outcome": "y", "rehearse": 3, "tilt": {"rate": 0.5}}, "tilt gives their rate"),
     ],
 )
 def test_copies_that_a_task_does_not_have_are_refused(tmp_path, entry, said):
     frame = people(240, 3)
-    frame["y"] = frame["y"].fillna(0)
+    if not entry.keys() & {"weights", "tilt"}:
+        frame["y"] = frame["y"].fillna(0)
     with pytest.raises(CounterweightError, match=said):
         Own(tmp_path, frame, entry)

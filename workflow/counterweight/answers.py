@@ -266,7 +266,10 @@ def _by_scenario(records):
     # Of a target of its own the part "" is the target, whose rows have a name, too.
     whole = whole[whole["part"].ne("") | whole["target"].eq("general")]
     wide = whole.pivot_table("value", ["setting", "part", "rows"], "metric", sort=False)
-    wide = wide.rename(columns=lambda name: name.removeprefix("rehearsed_")).reset_index()
+    wide = wide.rename(columns=lambda name: name.removeprefix("rehearsed_"))
+    # Where every copy had bounds no interval was held.
+    wide = wide.reindex(columns=wide.columns.union(["held", "half_width"], sort=False))
+    wide = wide.reset_index()
     names = {"setting": "scenario", "part": "people", "rows": "copies"}
     wide["part"] = wide["part"].replace("", "everyone")
     return wide.rename(columns=names).rename_axis(columns=None)

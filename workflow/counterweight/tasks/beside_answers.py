@@ -360,6 +360,19 @@ def asked_rehearsal(name, study, plan, scenarios, usual=1):
             f"studies.{name}.rehearse.scenarios has {strange[0]!r}, of which "
             f"{module_of(study).WORDS} have no copies: choose among {', '.join(scenarios)}."
         )
+    if "rate" in (study.get("tilt") or {}):
+        raise CounterweightError(
+            f"studies.{name}.rehearse tries what is estimated of rows without an outcome, and tilt "
+            "gives their rate: leave one of the two out."
+        )
+    at_random = components.declared_assumption()
+    for weighting in (item["weighting"] for item in study.get("weighting", ())):
+        if components.declared_assumption(weighting) != at_random:
+            raise CounterweightError(
+                f"studies.{name}.rehearse makes copies in which labels are missing at random, or "
+                f"by a dial away from it, and {weighting} supposes another law: leave rehearse "
+                "out, or these weights."
+            )
     return told
 
 
@@ -398,6 +411,7 @@ def plan_copy(run, plan, study, copy, at, inputs, **told):
     uses |= dict.fromkeys([("protocol", study["evaluation"]["protocol"])])
     modules = {job.run.partition(":")[0] for job in jobs}
     modules |= {name for job in jobs for name in job.modules}
+    modules |= {"counterweight.models.score_tilt"} if study.get("tilt") else set()
     given |= draws(plan, study) | told
     return Job(run, inputs, given, tuple(uses), modules=tuple(sorted(modules)))
 

@@ -235,12 +235,12 @@ def complete(name, study, plan):
             "unlabeled."
         )
     _weigh_to_the_target(study)
-    study["rehearse"] = asked_rehearsal(name, study, plan, SCENARIOS, 2)
-    if study["rehearse"] and any(one["weighting"] == ELSEWHERE for one in study["weighting"]):
+    if study.get("rehearse") and any(one["weighting"] == ELSEWHERE for one in study["weighting"]):
         raise CounterweightError(
             f"studies.{name}.rehearse is for answers about the rows of the table, and target names "
             "other people: leave one of the two out."
         )
+    study["rehearse"] = asked_rehearsal(name, study, plan, SCENARIOS, 2)
 
 
 def _weigh_to_the_target(study):

@@ -24,7 +24,7 @@ NO_FEATURES = {
     *("inclusion_chances", "expected_half_width", "budget_for", "draw", "stopped_chances"),
     *("look_levels", "anytime_interval", "collected_mean", "collected_by_group", "class_shares"),
     *("collected_metric", "collected_calibration", "refusal_bounds", "refuted"),
-    "collected_difference",
+    *("collected_difference", "collected_rates", "Decided"),
     # What it fits and how that goes by columns is the estimator's affair.
     "combined_model",
     # Tried by columns in their own test: what comes of a frame is asked by its index.

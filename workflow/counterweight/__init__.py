@@ -98,7 +98,7 @@ TASKS = {
             "stopped_chances look_levels anytime_interval",
             "evaluation.collected": "collected_mean collected_by_group collected_metric "
             "collected_calibration collected_difference",
-            "evaluation.refutation": "refuted refusal_bounds",
+            "evaluation.refutation": "refuted refusal_bounds collected_rates Decided",
             "models.combined_labels": "combined_model",
         },
     ),

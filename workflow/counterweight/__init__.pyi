@@ -37,6 +37,8 @@ from counterweight.evaluation.policy_value import doubly_robust as doubly_robust
 from counterweight.evaluation.policy_value import ips as ips
 from counterweight.evaluation.policy_value import snips as snips
 from counterweight.evaluation.policy_value import value_from_parquet as value_from_parquet
+from counterweight.evaluation.refutation import Decided as Decided
+from counterweight.evaluation.refutation import collected_rates as collected_rates
 from counterweight.evaluation.refutation import refusal_bounds as refusal_bounds
 from counterweight.evaluation.refutation import refuted as refuted
 from counterweight.models.boosting import BoostedClassifier as BoostedClassifier

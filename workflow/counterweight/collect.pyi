@@ -9,6 +9,8 @@ from counterweight.evaluation.collected import collected_calibration as collecte
 from counterweight.evaluation.collected import collected_difference as collected_difference
 from counterweight.evaluation.collected import collected_mean as collected_mean
 from counterweight.evaluation.collected import collected_metric as collected_metric
+from counterweight.evaluation.refutation import Decided as Decided
+from counterweight.evaluation.refutation import collected_rates as collected_rates
 from counterweight.evaluation.refutation import refusal_bounds as refusal_bounds
 from counterweight.evaluation.refutation import refuted as refuted
 from counterweight.models.combined_labels import combined_model as combined_model

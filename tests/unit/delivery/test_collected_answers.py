@@ -10,6 +10,8 @@ from counterweight.delivery import collected_answers
 from counterweight.delivery.collected_answers import CollectedAnswers, half_width
 from counterweight.errors import CounterweightError
 from counterweight.numerics.estimate import Estimate
+from counterweight.tables.parquet import read_table
+from delivering import delivered, people
 
 LABELED = np.array([True] * 6 + [False] * 14)
 KNOWN = np.array([1.0, 0, 1, 1, 0, 1])
@@ -239,3 +241,59 @@ def test_what_is_expected_of_a_plan_is_told_by_budget_and_group():
     later = collected_answers.expected_records(plan, Rows(), 20, collect, False)
     assert not [one for one in later if one.get("variable") in ("low", "high")]
     assert not [one for one in later if one["metric"] == "planned_points" and "part" not in one]
+
+
+def decided_people():
+    """People whose rule says yes by age, their outcomes whole, and blank by the outcome itself."""
+    frame, rng = people(900, 5), np.random.default_rng(6)
+    age = frame["age"].fillna(40)
+    y = (rng.random(900) < 1 / (1 + np.exp(-(age - 40) / 8))).astype(float)
+    frame["score"] = np.round((age + rng.normal(0, 8, 900)).clip(0, 90) / 90, 3)
+    frame["y"] = y.where(rng.random(900) < np.where(y == 1, 0.35, 0.7))
+    return frame, y
+
+
+def true_rates(d, y):
+    return {
+        "recall": d[y == 1].mean(),
+        "false_positive_rate": d[y == 0].mean(),
+        "precision": y[d == 1].mean(),
+        "error": (d != y).mean(),
+        "coverage": d.mean(),
+        "value": (d * (3 * y - (1 - y))).mean(),
+    }
+
+
+@pytest.mark.usefixtures("few_trees")
+def test_rates_of_decisions_are_planned_and_answered_for_all_rows_and_by_group(tmp_path):
+    frame, y = decided_people()
+    collect = {"budget": 150, "for": "rates", "by": "member"}
+    collect["decision"] = {"column": "score", "above": 0.48}
+    collect["worth"] = {"true_positive": 3, "false_positive": -1}
+    own, _ = delivered(tmp_path, frame, collect=collect)
+    made = own.run("collect")
+    ahead = read_table(made["metrics"]).fillna({"part": ""}).set_index(["metric", "part"])["value"]
+    labels = pd.read_csv(made["csv"], dtype={"who": str})
+    labels["y"] = labels["who"].map(pd.Series(y.to_numpy(), index=frame["who"])).astype(int)
+    labels.to_csv(tmp_path / "labels.csv", index=False)
+    file = str(tmp_path / "labels.csv")
+    (tmp_path / "answer").mkdir()
+    answered, files = delivered(tmp_path, frame, collect=collect, collected=file)
+    told = read_table(files["metrics"]).fillna({"part": "", "variable": ""})
+    told = told.set_index(["metric", "part", "variable"])["value"]
+    d, held = (frame["score"] > 0.48).astype(float), []
+    for part in ("", "no", "yes"):
+        mine = (frame["member"] == part) | (part == "")
+        for name, truth in true_rates(d[mine], y[mine]).items():
+            metric = f"decided_{name}_collected"
+            low, high = (told[metric, part, end] for end in ("low", "high"))
+            assert low <= told[metric, part, ""] <= high
+            held.append(low - 1e-9 <= truth <= high + 1e-9)
+            if name == "coverage":
+                assert low == high == pytest.approx(truth)
+            else:
+                assert ahead[f"planned_decided_{name}", part] > 0
+    assert sum(held) >= 16
+    # The half-widths that were expected are those that came, as far as one draw tells.
+    half = told["decided_error_collected", "", "high"] - told["decided_error_collected", "", "low"]
+    assert ahead["planned_decided_error", ""] == pytest.approx(half / 2, rel=0.4)

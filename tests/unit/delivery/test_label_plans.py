@@ -530,3 +530,35 @@ def test_the_workflow_explores_by_the_same_coins(tmp_path):
     told = pd.read_csv(own.run("collect")["csv"], dtype={"who": str})
     plan = load(files["model"]).explore(frame, 0.3, 50, key=tmp_path / "filter.key")
     assert list(plan.frame["who"]) == list(told["who"]) and (told["chance"] == 0.3).all()
+
+
+def test_a_plan_for_rates_of_decisions_answers_them_and_says_what_is_wrong(study):
+    saved, frame, truth = study
+    frame = frame.assign(flag=np.where(frame["age"].fillna(40) > 44, "stop", "go"))
+    asked = {"for": "rates", "decision": {"column": "flag", "positive": "stop"}, "by": "member"}
+    if not saved.binary:
+        with pytest.raises(CounterweightError, match="which is of a class"):
+            saved.collect(frame, 100, key=SEED, **asked)
+        return
+    plan = saved.collect(frame, 120, key=SEED, **asked)
+    assert set(plan.people["group"]) == {"no", "yes"}
+    found = plan.with_labels(filled(plan, truth)).rates()
+    blank = frame[frame["y"].isna()].reset_index(drop=True)
+    y = (truth == saved.classes_[1]).to_numpy(float)
+    for part in ("", "no", "yes"):
+        mine = ((blank["member"] == part) | (part == "")).to_numpy()
+        d = (blank["flag"] == "stop").to_numpy(float)[mine]
+        error, coverage = found["error", part], found["coverage", part]
+        assert coverage.low == coverage.high == pytest.approx(d.mean())
+        assert abs(error.value - (d != y[mine]).mean()) < 3.5 * error.standard_error
+    with pytest.raises(CounterweightError, match="rates are of a plan with for: rates"):
+        plan = saved.collect(frame, 120, key=SEED)
+        plan.with_labels(filled(plan, truth)).rates()
+    for decision, told in (
+        ("flag", "holds text: say by positive"),
+        ("since_when", "has no column 'since_when'"),
+        ({"column": "flag", "positive": "halt"}, "it is no yes in all"),
+        ({"column": "age", "above": 44}, "which is blank in"),
+    ):
+        with pytest.raises(CounterweightError, match=told):
+            saved.collect(frame, 100, key=SEED, **{"for": "rates", "decision": decision})

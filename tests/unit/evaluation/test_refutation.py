@@ -1,9 +1,12 @@
-"""Whether labels bought refute that labels are missing at random: closed forms, level, power."""
+"""Whether labels bought refute that labels are missing at random: closed forms, level, power;
+and rates of decisions."""
 
 import numpy as np
 import pytest
-from counterweight.evaluation.refutation import _of_one_class, refuted
-from counterweight.numerics.designs import draw, inclusion_chances
+from counterweight.errors import CounterweightError
+from counterweight.evaluation.refutation import Decided, _of_one_class, collected_rates, refuted
+from counterweight.numerics.designs import draw, inclusion_chances, mixed
+from counterweight.numerics.linear import expit, logit
 
 
 def population(seed=0, n=4000, delta=0.0):
@@ -174,3 +177,84 @@ def test_the_end_by_labels_of_one_class_is_moved_by_the_error_of_what_is_expecte
     # An error of the chances is one of the log odds over f (1 - f).
     by = 1.6448536 * error.mean() / (f * (1 - f)).mean()
     assert moved == pytest.approx(-by if outcome else by, rel=1e-6)
+
+
+def rated(seed, rows=2400):
+    """Decisions by a score, outcomes known by the outcome itself, and chances that are too low."""
+    rng = np.random.default_rng(seed)
+    x, group = rng.normal(size=rows), np.where(rng.random(rows) < 0.3, "b", "a")
+    chance = expit(-1 + 1.3 * x + 0.5 * (group == "b"))
+    y = (rng.random(rows) < chance).astype(float)
+    decision = (x + 0.7 * rng.normal(size=rows) > 0.8).astype(float)
+    hidden = rng.random(rows) < expit(1.5 * y - 0.8)
+    return rng, y, decision, group, hidden, expit(logit(chance) - 0.8)[hidden]
+
+
+WORTH = {"true_positive": 5.0, "false_positive": -2.0}
+
+
+def rates_of(d, y):
+    return {
+        "recall": d @ y / y.sum(),
+        "false_positive_rate": d @ (1 - y) / (1 - y).sum(),
+        "precision": d @ y / d.sum(),
+        "error": (d != y).mean(),
+        "coverage": d.mean(),
+        "value": (d * (5 * y - 2 * (1 - y))).mean(),
+    }
+
+
+def test_labels_of_all_rows_tell_the_rates_of_decisions_exactly():
+    _, y, d, group, hidden, f = rated(1)
+    decided = Decided(d, np.where(hidden, np.nan, y), group, WORTH)
+    sure = np.ones(len(f))
+    found = collected_rates(y[hidden], sure, sure > 0, f, decided)
+    for (name, part), one in found.items():
+        mine = (group == part) | (part == "")
+        truth = rates_of(d[mine], y[mine])[name]
+        assert (one.value, one.low, one.high) == pytest.approx((truth,) * 3, abs=1e-9)
+    assert {part for _, part in found} == {"", "a", "b"}
+    # No outcome moves how many are decided 1.
+    assert {name for name, _ in decided.moves(f)} == {*rates_of(d, y)} - {"coverage"}
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("budget", [100, 300])
+def test_intervals_of_rates_hold_where_labels_are_missing_by_the_outcome(budget, known):
+    rng, y, d, group, hidden, f = rated(2)
+    part = slice(None) if known else hidden
+    outcome = np.where(hidden, np.nan, y)[part]
+    decided = Decided(d[part], outcome, group[part], WORTH)
+    spread, importance = mixed([*decided.moves(f).values()], np.sqrt(f * (1 - f)))
+    chances = inclusion_chances(spread, budget, importance=importance)
+    held, off = {key: [] for key in decided.forms}, {key: [] for key in decided.forms}
+    for _ in range(300):
+        bought = rng.random(len(f)) < chances
+        for key, one in collected_rates(y[hidden], chances, bought, f, decided).items():
+            mine = (group[part] == key[1]) | (key[1] == "")
+            truth = rates_of(d[part][mine], y[part][mine])[key[0]]
+            held[key].append(one.low - 1e-12 <= truth <= one.high + 1e-12)
+            off[key].append((one.value - truth, one.standard_error))
+    for key in off:
+        error, told = np.nanmean(off[key], axis=0)
+        spread = np.nanstd([one for one, _ in off[key]])
+        assert abs(error) <= 0.25 * spread + 1e-12
+        assert key[0] == "coverage" or told == pytest.approx(spread, rel=0.15)
+        assert np.mean(held[key]) >= 0.9
+    assert 0.93 <= np.mean([np.mean(held[key]) for key in held if key[0] != "coverage"]) <= 0.98
+
+
+def test_rates_that_no_label_tells_are_no_numbers_and_mistakes_are_told():
+    _, y, d, group, hidden, f = rated(3, 400)
+    few = np.arange(len(f)) < 40
+    decided = Decided(np.where(group[hidden] == "b", 0, d[hidden]), group=group[hidden])
+    found = collected_rates(y[hidden], np.full(len(f), 0.1), few, f, decided)
+    assert np.isnan(found["precision", "b"].value) and found["coverage", "b"].value == 0
+    assert np.isfinite(found["recall", "a"].value)
+    alike = np.zeros(len(f))
+    with pytest.raises(CounterweightError, match="All 40 labels are of one class"):
+        collected_rates(alike, np.full(len(f), 0.1), few, f, decided)
+    with pytest.raises(CounterweightError, match="Decisions are 0 and 1"):
+        Decided(np.array([0, 2]))
+    with pytest.raises(CounterweightError, match="worth has no 'gain'"):
+        Decided(d, worth={"gain": 1})

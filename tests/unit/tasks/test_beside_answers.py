@@ -34,6 +34,13 @@ def test_figures_are_of_what_is_bought_and_of_what_is_not_known(given, figures):
         {"budget": 9, "by": "city"},
         {"budget": 9, "for": "auc"},
         {"half_width": 0.02, "by": "city"},
+        {
+            "budget": 9,
+            "by": "city",
+            "for": "rates",
+            "decision": "flag",
+            "worth": {"true_positive": 2},
+        },
     ],
 )
 def test_a_plan_that_fits_together_is_taken(collect):
@@ -48,6 +55,11 @@ def test_a_plan_that_fits_together_is_taken(collect):
         ({"budget": 9, "for": "auc", "by": "city"}, {}, "collect.by is of the mean"),
         ({"half_width": 0.1, "for": "auc"}, {}, "collect.half_width is of the mean"),
         ({"budget": 9, "for": "auc"}, {"outcome": {"column": "y", "kind": "number"}}, "of a class"),
+        ({"budget": 9, "for": "rates"}, {}, "collect.decision names its column: give both"),
+        ({"budget": 9, "decision": "flag"}, {}, "collect.decision names its column: give both"),
+        ({"budget": 9, "worth": {"true_positive": 1}}, {}, "collect.for is not rates"),
+        ({"budget": 9, "for": "rates", "decision": "y"}, {}, "which is the outcome or the id"),
+        ({"half_width": 0.1, "for": "rates", "decision": "flag"}, {}, "half_width is of the mean"),
         ({"budget": 9, "by": "y"}, {}, "which is the outcome or the id"),
         ({"budget": 9, "cost": "who"}, {}, "which is the outcome or the id"),
         ({"budget": 9, "by": "city"}, {"columns": {"ignore": ["city"]}}, "keep one of the two"),

@@ -23,6 +23,7 @@ from counterweight.delivery.label_plans import (
     asked_so_far,
     asked_to_explore,
     explored,
+    groups_of,
     level_of,
     planned,
     rows_to_label,
@@ -38,12 +39,22 @@ from counterweight.evaluation.collected import (
     over_share,
     recalibration,
 )
-from counterweight.evaluation.refutation import refusal_bounds, refuted
+from counterweight.evaluation.refutation import (
+    ENDS,
+    collected_rates,
+    decided_of,
+    estimate_records,
+    facts_of,
+    half_width,
+    refusal_bounds,
+    refuted,
+)
 from counterweight.evaluation.scored_log import RATIO, counted_of
 from counterweight.labeling.sensitive import yes_or_no
 from counterweight.models.score_tilt import ScoreTilt, chance_of_outcome
 from counterweight.numerics.checks import check_aim
 from counterweight.numerics.coins import canonical_ids, own_key
+from counterweight.numerics.designs import mixed
 from counterweight.numerics.estimate import Estimate, share_interval
 from counterweight.numerics.ranking import FEW_DRAWS, moves_of_auc
 from counterweight.numerics.sensitivity import TWICE
@@ -51,8 +62,6 @@ from counterweight.tables.parquet import read_table
 
 #: Metrics of the estimates on rows without an outcome, by the labels bought.
 METRICS = ("auc", "log_loss", "brier")
-#: Ends of an interval, variables of its records.
-ENDS = ("low", "high")
 
 
 class CollectedAnswers:
@@ -71,6 +80,8 @@ class CollectedAnswers:
         Rows that were drawn and have no label: those before the last one in the order of the plan
         that has one, and those behind it.
     """
+
+    decided = None
 
     def __init__(self, job, fit, frame, plan=None):
         given, self.data = job.given, fit.data
@@ -96,6 +107,7 @@ class CollectedAnswers:
         # Who did not answer is taken to be like the others that were asked, at equal estimates.
         self.chances = self.asked * (self.bought.sum() / self.drawn.sum())
         self.binary, self.target = fit.data.binary, given["target"]
+        self.decided = asked_decisions(fit, frame, self.collect, self.target)
         self._check_classes()
         refuse_one_class(self, 2 * [file.shown[file.known.argmax()]] if self.binary else ())
 
@@ -197,6 +209,10 @@ class CollectedAnswers:
             made += self._without_answer()
         if self.group is not None:
             made += self._by_group()
+        if self.decided and np.ptp(self.outcome[self.bought]):
+            rates = collected_rates(*self.told(), self.decided, level=self.level)
+            for (name, part), one in rates.items():
+                made += estimate_records(f"decided_{name}_collected", one, part=part)
         if self.binary and 0 < self.outcome[self.bought].mean() < 1:
             for name in METRICS:
                 found = collected_metric(name, *self.told(), level=self.level)
@@ -279,21 +295,10 @@ def asked_of(file, rows, plan, lack="without a reward"):
     return outcome, *asked_alone(len(rows), places, file.chance, lack, plan=file.plan), 0
 
 
-def half_width(which, value, binary, **place):
-    """A record of half of an interval: of a rate in points, of a mean in the outcome's own unit."""
-    name, factor = ("points", 100) if binary else ("half_width", 1)
-    return place | {"metric": f"{which}_{name}", "value": factor * float(value)}
-
-
-def estimate_records(metric, found, **place):
-    """Records of an `Estimate` with its interval, where it is known."""
-    if not np.isfinite(found.value):
-        return []
-    place = {"metric": metric, "rows": found.rows} | place
-    error = {"standard_error": found.standard_error} if np.isfinite(found.standard_error) else {}
-    made = [place | {"value": found.value} | error]
-    known = [end for end in ENDS if np.isfinite(getattr(found, end))]
-    return made + [place | {"variable": end, "value": getattr(found, end)} for end in known]
+def _named(fit, frame, by):
+    """A frame whose groups of yes and no are called so."""
+    named = by and fit.data.types.get(by) == "boolean"
+    return frame.assign(**{by: yes_or_no(frame[by])}) if named else frame
 
 
 def _without_outcome(job, key):
@@ -304,12 +309,20 @@ def _without_outcome(job, key):
         raise CounterweightError(
             f"{key} is for rows without an outcome, and there is none: leave {key} out."
         )
-    people, by = frame.iloc[blank], (job.given[key] or {}).get("by")
-    if by and fit.data.types.get(by) == "boolean":
-        people = people.assign(**{by: yes_or_no(people[by])})
+    people = _named(fit, frame.iloc[blank], (job.given[key] or {}).get("by"))
     shown = people[job.given["id"]].to_numpy()
     ids = canonical_ids(shown, column=job.given["id"], people="table")
     return fit, frame, blank, people, shown, ids
+
+
+def asked_decisions(fit, frame, collect, target):
+    """The `Decided` of the rows that an answer is for, whose rates a plan is for; None without."""
+    if not collect or collect["for"] != "rates":
+        return None
+    by, outcome = collect["by"], np.where(fit.data.labeled, fit.data.y, np.nan)
+    own = np.isnan(outcome) | (target != "unlabeled")
+    frame = _named(fit, frame[own], by)
+    return decided_of(frame, collect, outcome[own], groups_of(frame, by, len(frame)))
 
 
 def planned_labels(job):
@@ -318,7 +331,9 @@ def planned_labels(job):
     fit, frame, blank, people, shown, ids = _without_outcome(job, "collect")
     check_aim(collect, number=not fit.data.binary)
     person, outcome = given["id"], given["outcome"]["options"]["column"]
-    rows = PlannedRows.of(fit.told[blank], fit.band, fit.data.binary, people, collect)
+    told = fit.band, fit.data.binary, people, collect
+    decided = asked_decisions(fit, frame, collect, given["target"])
+    rows = PlannedRows.of(fit.told[blank], *told, decided)
     plan, budget = planned(rows, ids, own_key(given["key"]), collect)
     plan.insert(1, "row", fit.data.rows[blank])
     known, expected = None, rows
@@ -336,6 +351,9 @@ def planned_labels(job):
         up, down = moves_of_auc(expected.estimate)
         value = expected.half(expected.chances(budget), moves=np.abs(up - down))
         records.append({"metric": "planned_auc", "value": value})
+    for (name, part), value in expected.expected_rates(budget).items() if decided else ():
+        if np.isfinite(value):
+            records.append({"metric": f"planned_decided_{name}", "part": part, "value": value})
     return to_label, with_ids(plan, person, shown), [place | one for one in records]
 
 
@@ -423,17 +441,12 @@ JUDGED = ("auc", "log_loss", "brier")
 #: Part of a budget of labels for predictions that is spread by importance alone, where it is not
 #: said. Half of it costs little where predictions are right, and keeps what is rare in view.
 SPREAD = 0.5
-#: Least importance of an event, in parts of the mean: an AUC has rows that it does not go by, and
-#: which they are goes by how many events there are, of which predictions may be wrong.
-LEAST_MOVED = 0.3
 
 
 class PlannedEvents(PlannedRows):
     """Events without a reward: what each tells of each measure of each of the predictions.
 
-    A row's size for one measure is how far it moves it times the spread of its reward, in parts of
-    all rows; for several it is the root of their mean square, by which the sum of all variances,
-    each in parts of the least that it can be, is least (Chromy 1987 for such a sum).
+    Sizes are those of `counterweight.numerics.designs.mixed`.
     """
 
     def __init__(self, events, collect):
@@ -441,16 +454,10 @@ class PlannedEvents(PlannedRows):
         self.events, self.asked_for = events, collect["for"]
         self.measures, truth = self.moved(own), np.sqrt(own * (1 - own))
         wanted = [self.measures[key] for key in self.wanted]
-        shares = [moves / moves.sum() for moves, _ in wanted if moves.any()]
-        sizes = [moves * truth / (moves @ truth) for moves, _ in wanted if moves @ truth > 0]
-        importance = np.sqrt(np.mean(np.square(shares), axis=0))
-        # A row that moves nothing by what is foretold moves something if that is off; with a chance
-        # of next to nothing it would then be rare and heavy.
-        importance = np.maximum(importance, LEAST_MOVED * importance.mean())
-        size = np.sqrt(np.mean(np.square(sizes), axis=0)) if sizes else importance
+        spread, importance = mixed([moves for moves, _ in wanted], truth)
         collect = collect | {"floor": SPREAD if collect["floor"] is None else collect["floor"]}
         ones, empty = np.ones(len(blank)), np.full(len(blank), "", object)
-        super().__init__(own, truth, size / importance, importance, ones, empty, True, collect)
+        super().__init__(own, truth, spread, importance, ones, empty, True, collect)
         self.moves, self._alone = wanted[0]
         self.points, self.beyond = collect["for"] in (EVERYTHING, "auc"), True
 
@@ -618,7 +625,7 @@ class EventAnswers:
                 pairs += [
                     place
                     | {"other": other, "metric": metric}
-                    | _ends(collected_difference(metric, *base, p, rival, **chance))
+                    | facts_of(collected_difference(metric, *base, p, rival, **chance))
                     for metric in both
                 ]
         return {"estimates": found, "differences": pairs}
@@ -643,13 +650,7 @@ class EventAnswers:
     def _line(self, place, metric, share, found, inside=None):
         inside = self.bought if inside is None else self.bought & inside
         size = {"rows": int(inside.sum()), "nonzero": int(np.nansum(self.outcome[inside]))}
-        return place | {"metric": metric, "top": share} | _ends(found) | size
-
-
-def _ends(found):
-    """Numbers of an `Estimate`; JSON knows no NaN."""
-    told = {name: getattr(found, name) for name in ("value", "standard_error", *ENDS)}
-    return {name: float(one) if np.isfinite(one) else None for name, one in told.items()}
+        return place | {"metric": metric, "top": share} | facts_of(found) | size
 
 
 def planned_events(job):

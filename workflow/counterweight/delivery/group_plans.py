@@ -58,7 +58,7 @@ from counterweight.tables.parquet import read_table
 #: Samples by which it is told what labels may be expected to tell; ends of the range of these.
 DRAWS, ENDS = 400, {"low": 0.1, "high": 0.9}
 #: Settings of a plan of labels that are of an outcome, and of no filter.
-UNFIT = ("half_width", "cost", "by", "for", "floor")
+UNFIT = ("half_width", "cost", "by", "for", "floor", "decision", "worth")
 
 
 class PlannedGroups(PlannedRows):

@@ -36,23 +36,31 @@ from counterweight.delivery.bought_file import (
 )
 from counterweight.errors import CounterweightError, in_brackets, in_figures, listed
 from counterweight.evaluation.collected import (
-    NEAREST,
     collected_by_group,
     collected_calibration,
     collected_mean,
     collected_metric,
     recalibration,
 )
-from counterweight.evaluation.refutation import refusal_bounds, refuted
+from counterweight.evaluation.refutation import (
+    Decided,
+    collected_rates,
+    decided_of,
+    refusal_bounds,
+    refuted,
+)
 from counterweight.labeling.columns import free_name
-from counterweight.labeling.sensitive import by_stratum
-from counterweight.numerics.checks import check_aim, check_positive
+from counterweight.labeling.sensitive import explored_chances
+from counterweight.numerics.checks import check_aim, check_numbers, check_positive
 from counterweight.numerics.coins import canonical_ids, key_of_plan
 from counterweight.numerics.designs import (
+    NEAREST,
     expected_half_width,
     inclusion_chances,
     keyed_uniforms,
     least_budget,
+    mixed,
+    spans_of,
     stopped_chances,
 )
 from counterweight.numerics.linear import expit, logit
@@ -72,12 +80,20 @@ PARTS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)
 HARD = 1.0
 #: What is asked of a plan where it is not said.
 DEFAULTS = {"budget": None, "half_width": None, "cost": None, "by": None}
-DEFAULTS |= {"for": "mean", "floor": None, "batches": 1}
+DEFAULTS |= {"for": "mean", "floor": None, "batches": 1, "decision": None, "worth": None}
 
 
 def level_of(collect):
     """Level of an interval that may be looked at so often: all looks together have 95 %."""
     return 1 - 0.05 / ((collect or {}).get("batches") or 1)
+
+
+def groups_of(frame, by, rows):
+    """Names of the groups of rows of a frame, "" without a column of them."""
+    if not by:
+        return np.full(rows, "", object)
+    values = frame[by]
+    return values.astype(object).where(values.notna(), "not known").map(word).to_numpy()
 
 
 def chances_by_place(place, size, count):
@@ -189,6 +205,7 @@ class PlannedRows:
 
     `truth` (N,) is the spread of the outcome in its own units, `spread` what chances go by beside
     `importance`, how much each row counts in what is asked; `group` are names, "" without.
+    `decided` is the `Decided` whose rates are asked for, if they are.
     `moves` (N,) say how far a row moves what is asked, in parts of how far it moves a mean, where
     that is no mean, `moves_alike` if all had one chance of it; `beyond` whether outcomes could have
     come out otherwise; `tails`, of numbers, how long theirs is. `answered` (one or (N,)) is the
@@ -196,7 +213,7 @@ class PlannedRows:
     what they cost, `excess` by which part of it the square of their half-width is above its due.
     """
 
-    moves, moves_alike, beyond, tails = None, None, False, None
+    moves, moves_alike, beyond, tails, decided = None, None, False, None, None
     answered, spent, excess = 1.0, 0.0, 0.0
 
     def __init__(self, estimate, truth, spread, importance, cost, group, binary, collect):
@@ -208,8 +225,8 @@ class PlannedRows:
         self.level, self.points = level_of(collect), binary
 
     @classmethod
-    def of(cls, estimate, band, binary, frame, collect):
-        """Of estimates (N,) with their band, of the rows of a frame."""
+    def of(cls, estimate, band, binary, frame, collect, decided=None):
+        """Of estimates (N,) with their band, of the rows of a frame, and of their decisions."""
         if binary:
             spread = truth = np.sqrt(estimate * (1 - estimate))
         else:
@@ -217,18 +234,24 @@ class PlannedRows:
         if collect["for"] == "auc":
             up, down = moves_of_auc(estimate)
             spread = truth * np.abs(up - down)
-        size = len(estimate)
-        group, importance = np.full(size, "", object), None
-        if collect["by"]:
-            values = frame[collect["by"]]
-            group = values.astype(object).where(values.notna(), "not known").map(word).to_numpy()
+        group, importance = groups_of(frame, collect["by"], len(estimate)), None
+        if decided:
+            spread, importance = mixed([*decided.moves(estimate).values()], truth)
+        elif collect["by"]:
             # The sum of the variances of all groups' means is what becomes least.
             _, place, count = np.unique(group, return_inverse=True, return_counts=True)
             importance = 1 / count[place]
-        cost = costs_of(frame, collect["cost"]) if collect["cost"] else np.ones(size)
+        cost = costs_of(frame, collect["cost"]) if collect["cost"] else np.ones(len(estimate))
         made = cls(estimate, truth, spread, importance, cost, group, binary, collect)
-        made.tails = band.tails_
+        made.tails, made.decided = band.tails_, decided
         return made
+
+    def expected_rates(self, budget):
+        """Half-widths to expect of rates of decisions, by (rate, group)."""
+        chance, made = self.chances(budget), copy.copy(self)
+        made.points = False  # a value may be known to less than half
+        moved = self.decided.moves(self.estimate)
+        return {key: made.half(chance, moves=moves) for key, moves in moved.items()}
 
     def after(self, answers):
         """These rows, of which it is told by `LabelAnswers` what is to be expected."""
@@ -353,45 +376,10 @@ class PlannedRows:
         return texts
 
 
-def spans_of(chances, estimate, gamma=SPAN, level=0.95, beyond=False, moved=None, points=13):
-    """Least and largest of `expected_half_width` over odds up to `gamma` times the estimates', at
-    each of several chances (N,) to be bought, (B, 2).
-
-    Of estimates that are right at such odds or tell nothing of single rows, which are surprises
-    where rows seem sure. `moved` gives the moves (N,) of what is no mean, by chances (N,).
-    """
-    odds, found = logit(np.clip(estimate, NEAREST, 1 - NEAREST)), []
-    for turned in np.linspace(-np.log(gamma), np.log(gamma), points):
-        p, ends = expit(odds + turned), []
-        for own in (p, np.full(len(p), p.mean())):
-            told = {"level": level, "beyond": beyond, "moves": moved and moved(own)}
-            spread = np.sqrt(own * (1 - own))
-            ends.append([expected_half_width(one, spread, **told) for one in chances])
-        found.append(ends)
-    return np.column_stack([np.min(found, axis=(0, 1)), np.max(found, axis=(0, 1))])
-
-
 #: What is asked of exploring where it is not said.
 EXPLORING = {"share": None, "monthly": None, "by": None, "months": 12, "loss": None, "gain": None}
 #: Explored rows of the rarer outcome that a constant and a slope need: ten each (Peduzzi 1996).
 REFITTED = 20
-
-
-def explored_chances(share, group):
-    """Chance of each row (N,) to be decided by chance: one for all, or one by stratum."""
-    if not isinstance(share, dict):
-        return np.full(len(group), float(share))
-    known = by_stratum({word(one): own for one, own in share.items()}, found := {*group})
-    if absent := sorted(found - known.keys()):
-        strange = sorted(known.keys() - found)
-        blank = ' "not known" is a stratum too, of blank cells.' * ("not known" in absent)
-        raise CounterweightError(
-            f"explore.share names no share for {listed(absent, 5)}, which explore.by has in rows "
-            f"without an outcome: give one for each stratum.{blank}"
-            + f" It names {listed(strange, 5)}, which no such row has."
-            * bool(strange)
-        )
-    return np.array([known[name] for name in group])
 
 
 def explored(rows, ids, key, explore, expected=None):
@@ -409,7 +397,10 @@ def explored(rows, ids, key, explore, expected=None):
         ``half_width`` of the 95 % interval of the mean of such rows; with a ``loss``, ``cost`` so
         far, and ``most``, if their odds are `SPAN` times those that no outcome has put right.
     """
-    chance = explored_chances(explore["share"], rows.group)
+    share = explore["share"]
+    if isinstance(share, dict):
+        share = {word(one): own for one, own in share.items()}
+    chance = explored_chances(share, rows.group)
     coins = keyed_uniforms(ids, key, EXPLORED)
     place = coins / chance
     order = np.empty(len(place), "int32")
@@ -507,14 +498,20 @@ class LabelPlan(ShownPlan):
             )
         self._group = None
         people = without_outcome(frame, self.person, self.outcome)
-        for name in (self.collect["cost"], self.collect["by"]):
+        decision = self.collect["decision"]
+        decision = decision["column"] if isinstance(decision, dict) else decision
+        for name in (self.collect["cost"], self.collect["by"], decision):
             if name is not None and name not in people.columns:
                 raise CounterweightError(
                     f"The frame has no column {name!r}, which collect names; it has "
                     f"{listed(people.columns, 20)}."
                 )
         estimate = saved.scored(saved.typed(people), reasons=False)["estimate"]
-        self._rows = PlannedRows.of(estimate, saved.band, saved.binary, people, self.collect)
+        decided = decided_of(
+            people, self.collect, group=groups_of(people, self.collect["by"], len(people))
+        )
+        told = saved.band, saved.binary, people, self.collect, decided
+        self._rows = PlannedRows.of(estimate, *told)
         shown = people[self.person].to_numpy()
         ids = canonical_ids(shown, column=self.person, people="frame")
         if explore is None:
@@ -562,7 +559,8 @@ class LabelPlan(ShownPlan):
             drawn, chances, waiting = asked_so_far(self.people, np.isfinite(y))
         told = self.people["estimate"].to_numpy(), y, drawn, chances, waiting
         level = self._rows.level if level is None else level
-        return LabelAnswers(self._saved, *told, level, self.people.index)
+        told = *told, level, self.people.index, self._rows.decided
+        return LabelAnswers(self._saved, *told)
 
 
 class LabelAnswers(ShownAnswers):
@@ -590,7 +588,9 @@ class LabelAnswers(ShownAnswers):
         waiting: int = 0,
         level: float = 0.95,
         index: ArrayLike | None = None,
+        decided: Decided | None = None,
     ) -> None:
+        self._decided = decided
         self._saved, self.predicted, self.outcome, self._index = saved, predicted, outcome, index
         self.bought = self.came = np.isfinite(outcome)
         self.drawn, self.asked, self.level, self.waiting = drawn, chances, level, waiting
@@ -628,6 +628,14 @@ class LabelAnswers(ShownAnswers):
     def metric(self, name: str) -> dict:
         """A metric of the estimates on these rows, such as ``"auc"``, an `Estimate`."""
         return collected_metric(name, *self.told(), level=self.level)
+
+    def rates(self) -> dict:
+        """Rates of the decisions of a plan ``for`` rates, by (rate, group): `collected_rates`."""
+        if self._decided is None:
+            raise CounterweightError(
+                "rates are of a plan with for: rates and a decision: make one."
+            )
+        return collected_rates(*self.told(), self._decided, level=self.level)
 
     def calibration(self) -> pd.DataFrame:
         """Mean estimate over the share of 1, an `Estimate`."""
@@ -690,9 +698,3 @@ def fitting(collect, unfit, whom):
             f"collect of {whom} has no {strange[0]!r}; it has {listed(known)}: correct it."
         )
     return DEFAULTS | collect
-
-
-def check_numbers(collect):
-    """Refuse numbers of a plan that cannot be, as the schema of a config does."""
-    for name, most in {"budget": np.inf, "half_width": np.inf, "floor": 1, "batches": 20}.items():
-        check_positive(f"collect.{name}", collect[name], most, whole=name == "batches")

@@ -52,7 +52,7 @@ from counterweight.numerics.designs import keyed_uniforms
 from counterweight.tables.parquet import read_table
 
 #: Settings of a plan of labels that are of an outcome, and of no offers.
-UNFIT = ("cost", "by", "for")
+UNFIT = ("cost", "by", "for", "decision", "worth")
 #: The rule that makes each person the offer that is expected to earn most.
 BEST = "best"
 

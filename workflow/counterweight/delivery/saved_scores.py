@@ -291,8 +291,8 @@ class SavedScores(SavedPredictor):
             What rows are drawn by with their ids: a seed, a secret, the file of one. By default the
             file ``filter.key``, which is made where it is not there.
         **options
-            ``cost`` and ``by`` (columns), ``for`` (``"mean"`` or ``"auc"``), ``floor`` and
-            ``batches``, as under ``collect`` in a config.
+            ``cost`` and ``by`` (columns), ``for`` (``"mean"``, ``"auc"`` or ``"rates"``, with
+            ``decision`` and ``worth``), ``floor``, ``batches``, as under ``collect`` in a config.
 
         Returns
         -------

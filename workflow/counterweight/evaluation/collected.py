@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.metrics import metric_of
 from counterweight.numerics.checks import as_marks
-from counterweight.numerics.designs import fixed_parts
+from counterweight.numerics.designs import NEAREST, fixed_parts
 from counterweight.numerics.estimate import (
     COUNTED,
     UNBOUNDED,
@@ -32,8 +32,6 @@ from counterweight.numerics.ranking import placements
 
 #: Ways to use predictions, from none to a model of the outcome that is fitted to labels bought.
 HOW = ("calibrated", "difference", "ppi", "horvitz_thompson", "hajek")
-#: Predicted chances nearer to 0 or 1 than this count as this far, where their log odds are fitted.
-NEAREST = 1e-6
 #: Labels for which the variance that a model expects counts beside that of a group's own labels.
 EXPECTED = 20
 #: The same of a metric.
@@ -221,7 +219,7 @@ def collected_mean(
     if how == "ppi":
         value, influence = _power_tuned(told, power)
         return _told(told, value, influence, level)
-    value, influence = _assisted(told, assisting_model(told, group, folds))
+    value, influence = assisted(told, assisting_model(told, group, folds))
     found = _told(told, value, influence, level, centred=folds is not None)
     return _possible(told, found) if folds is None else found
 
@@ -578,7 +576,7 @@ def _folds(told, folds):
     return fold
 
 
-def _assisted(told, model, slope=None, base=0.0):
+def assisted(told, model, slope=None, base=0.0):
     """Mean of ``base + slope y`` (slope 1 by default) and the influences of rows bought, (m,)."""
     ones = np.ones(told.rows) if slope is None else slope
     w, n = told.weight, told.rows

@@ -132,6 +132,23 @@ def by_stratum(numbers, found):
     return dict(zip(names, map(float, numbers.values()), strict=True))
 
 
+def explored_chances(share, group):
+    """Chance of each row (N,) to be decided by chance: one for all, or one by stratum."""
+    if not isinstance(share, dict):
+        return np.full(len(group), float(share))
+    known = by_stratum(share, found := {*group})
+    if absent := sorted(found - known.keys()):
+        strange = sorted(known.keys() - found)
+        blank = ' "not known" is a stratum too, of blank cells.' * ("not known" in absent)
+        raise CounterweightError(
+            f"explore.share names no share for {listed(absent, 5)}, which explore.by has in rows "
+            f"without an outcome: give one for each stratum.{blank}"
+            + f" It names {listed(strange, 5)}, which no such row has."
+            * bool(strange)
+        )
+    return np.array([known[name] for name in group])
+
+
 def label_groups(
     frame, features, rule, outcome, *, seed, study, repeats, test_share, certified=None, types=None
 ):

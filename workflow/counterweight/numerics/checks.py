@@ -443,17 +443,34 @@ def check_aim(collect, number):
     if aim == "top":
         raise CounterweightError(
             "collect.for is top, which is of the highest predictions of a log, and this table has "
-            "an outcome: choose mean, auc or calibration."
+            "an outcome: choose mean, auc, calibration or rates."
         )
-    if aim not in ("mean", "auc", "calibration"):
-        raise CounterweightError(f"collect.for is {aim!r}: choose mean, auc or calibration.")
+    if aim not in ("mean", "auc", "calibration", "rates"):
+        raise CounterweightError(f"collect.for is {aim!r}: choose mean, auc, calibration or rates.")
+    if (aim == "rates") != (collect["decision"] is not None):
+        raise CounterweightError(
+            "collect.for: rates is of a decision, and collect.decision names its column: give both,"
+            " or leave both out."
+        )
+    if collect["worth"] and aim != "rates":
+        raise CounterweightError(
+            "collect.worth is what decisions come to, and collect.for is not rates: leave one of "
+            "the two out."
+        )
     if number and aim != "mean":
         raise CounterweightError(
             f"collect.for is {aim}, which is of a class, and the outcome is a number: leave "
             "collect.for out."
         )
-    if aim != "mean" and (collect["by"] or collect["half_width"]):
-        other = "by" if collect["by"] else "half_width"
+    by = collect["by"] and aim != "rates"
+    if aim != "mean" and (by or collect["half_width"]):
+        other = "by" if by else "half_width"
         raise CounterweightError(
             f"collect.for is {aim}, and collect.{other} is of the mean: leave one of the two out."
         )
+
+
+def check_numbers(collect):
+    """Refuse numbers of a plan that cannot be, as the schema of a config does."""
+    for name, most in {"budget": np.inf, "half_width": np.inf, "floor": 1, "batches": 20}.items():
+        check_positive(f"collect.{name}", collect[name], most, whole=name == "batches")

@@ -21,7 +21,9 @@ from counterweight.errors import CounterweightError
 from counterweight.numerics.checks import as_numbers
 from counterweight.numerics.coins import canonical_ids, person_uniforms
 from counterweight.numerics.estimate import COUNTED, freedom_of, share_interval
+from counterweight.numerics.linear import expit, logit
 from counterweight.numerics.ranking import TAILS
+from counterweight.numerics.sensitivity import SPAN
 
 #: Ways to draw: each row by its own coin, or a number of rows that is fixed (up to one).
 DESIGNS = ("poisson", "fixed")
@@ -35,6 +37,11 @@ PARAMETERS = 2
 #: Expected surprises at which an interval is half way from that of so many counts to the plain one.
 #: Of shares of 0.5 to 50 % 196 of 198 simulated means of those reached are then met within 15 %.
 SURPRISES = 3
+#: Predicted chances nearer to 0 or 1 than this count as this far, where their log odds are taken.
+NEAREST = 1e-6
+#: Least importance of a row where more than one measure is asked for, in parts of the mean: an AUC
+#: and rates have rows that they do not go by, and which they are goes by predictions.
+LEAST_MOVED = 0.3
 
 
 class Drawn(NamedTuple):
@@ -127,6 +134,21 @@ def inclusion_chances(
     plain, best = share / (cost @ share), best / (cost @ best)
     floor = _insured(plain, best, share, cost) if floor is None else floor
     return _filled(floor * plain + (1 - floor) * best, cost, budget)
+
+
+def mixed(wanted, truth):
+    """Spreads (N,) and importances for several measures, from the moves (N,) of each.
+
+    A size is the root of the mean square of moves times spread, each in parts of all rows: the sum
+    of variances, in parts of the least that each can be, is then least (Chromy 1987).
+    """
+    shares = [moves / moves.sum() for moves in wanted if moves.any()]
+    sizes = [moves * truth / (moves @ truth) for moves in wanted if moves @ truth > 0]
+    importance = np.sqrt(np.mean(np.square(shares), axis=0))
+    # What moves nothing by what is foretold may do so: it would then be rare and heavy.
+    importance = np.maximum(importance, LEAST_MOVED * importance.mean())
+    size = np.sqrt(np.mean(np.square(sizes), axis=0)) if sizes else importance
+    return size / importance, importance
 
 
 def _insured(plain, best, share, cost):
@@ -413,6 +435,24 @@ def half_widths(spread, budgets, population=None, *, truth=None, **options):
             for budget in budgets
         ]
     )
+
+
+def spans_of(chances, estimate, gamma=SPAN, level=0.95, beyond=False, moved=None, points=13):
+    """Least and largest of `expected_half_width` over odds up to `gamma` times the estimates', at
+    each of several chances (N,) to be bought, (B, 2).
+
+    Of estimates that are right at such odds or tell nothing of single rows, which are surprises
+    where rows seem sure. `moved` gives the moves (N,) of what is no mean, by chances (N,).
+    """
+    odds, found = logit(np.clip(estimate, NEAREST, 1 - NEAREST)), []
+    for turned in np.linspace(-np.log(gamma), np.log(gamma), points):
+        p, ends = expit(odds + turned), []
+        for own in (p, np.full(len(p), p.mean())):
+            told = {"level": level, "beyond": beyond, "moves": moved and moved(own)}
+            spread = np.sqrt(own * (1 - own))
+            ends.append([expected_half_width(one, spread, **told) for one in chances])
+        found.append(ends)
+    return np.column_stack([np.min(found, axis=(0, 1)), np.max(found, axis=(0, 1))])
 
 
 def budget_for(

@@ -15,7 +15,7 @@ from counterweight.plan.tasks import jobs_of_answer, module_of
 _HERE = "counterweight.tasks.beside_answers"
 #: What is asked of a plan where it is not said.
 DEFAULTS = {"budget": None, "half_width": None, "cost": None, "by": None}
-DEFAULTS |= {"for": "mean", "floor": None, "batches": 1}
+DEFAULTS |= {"for": "mean", "floor": None, "batches": 1, "decision": None, "worth": None}
 #: Keys of a table that labels bought by design take no account of, and why.
 UNFIT = {
     "tilt": "bought labels tell how rows without an outcome differ",
@@ -35,7 +35,7 @@ UNFIT_EVENTS = dict.fromkeys(
 
 
 #: Settings of a plan that are of an outcome: a filter asks for as many people of each leaf.
-OF_OUTCOMES = ("half_width", "cost", "by", "for", "floor")
+OF_OUTCOMES = ("half_width", "cost", "by", "for", "floor", "decision", "worth")
 UNFIT_OFFERS = {"weight": "offers are made to people, each of whom counts once"}
 UNFIT_GROUPS = {"weight": "what a filter tells is of people, each of whom counts once"}
 
@@ -64,7 +64,7 @@ def own_offers(entry):
     _refused(entry, UNFIT_OFFERS)
     if collect is not None:
         _check_budget(collect)
-        _check_settings(collect, ("cost", "by", "for"), "is of offers")
+        _check_settings(collect, ("cost", "by", "for", "decision", "worth"), "is of offers")
     return {"collect": collect, "collected": collected, "figures": ["collect"] * bool(collect)}
 
 
@@ -76,11 +76,11 @@ def own_events(entry):
     key = _refused(entry, UNFIT_EVENTS)
     if collect is not None:
         _check_budget(collect)
-        _check_settings(collect, ("cost", "by"), "is a log of predictions")
-        if collect.get("for") == "mean":
+        _check_settings(collect, ("cost", "by", "decision", "worth"), "is a log of predictions")
+        if collect.get("for") in ("mean", "rates"):
             raise CounterweightError(
-                "collect.for is mean, and of predictions of a log it is auc, calibration or top: "
-                "choose one of them, or leave it out for all of them together."
+                f"collect.for is {collect['for']}, and of predictions of a log it is auc, "
+                "calibration or top: choose one of them, or leave it out for all of them together."
             )
     reward = entry["reward"] if isinstance(entry["reward"], dict) else {}
     for name in ("low", "high"):
@@ -204,11 +204,13 @@ def _check(collect, entry):
     _check_budget(collect)
     told = DEFAULTS | collect
     outcome = entry["outcome"] if isinstance(entry["outcome"], dict) else {}
-    if told["for"] != "mean":
+    if told["for"] != "mean" or told["decision"] or told["worth"]:
         from counterweight.numerics.checks import check_aim
 
         check_aim(told, number=outcome.get("kind") == "number")
-    for key in ("cost", "by"):
+    decision = told["decision"]
+    told["decision"] = decision["column"] if isinstance(decision, dict) else decision
+    for key in ("cost", "by", "decision"):
         _check_column(f"collect.{key}", told[key], entry)
 
 

@@ -9,8 +9,7 @@ from counterweight.numerics.sensitivity import TWICE
 from counterweight.reporting import blocks, sheets
 from counterweight.reporting.numbers import results_table
 from counterweight.reporting.pages.collected_page import (
-    BY_BOUGHT,
-    BY_GROUP,
+    BOUGHT,
     bought_answer,
     explored,
     half,
@@ -673,8 +672,7 @@ PAGE = StudyPage(
         ),
         sheets.EXPECTED,
         _PLANNED_BY_GROUP,
-        BY_GROUP,
-        BY_BOUGHT,
+        *BOUGHT,
     ),
     trust=(
         why,

@@ -2,6 +2,7 @@
 
 from counterweight.numerics.sensitivity import SPAN, TWICE
 from counterweight.reporting import blocks
+from counterweight.reporting.pages.selection_page import DECIDED, PLANNED_DECIDED, RATES
 from counterweight.reporting.sheets import Column, Line, Points, Sheet, in_words, told
 from counterweight.reporting.study_page import Answer
 from counterweight.reporting.wording import (
@@ -65,6 +66,11 @@ def planned(numbers, what="the rate or mean of the rows without an outcome", lab
     text += f".{_out_of_reach(numbers)}"
     if (area := numbers.get(_PLAN, "planned_auc", _BLANK)).known:
         text += f" They are drawn for the AUC, expected to be known to ±{number(area.mean, 3)}."
+    if (error := numbers.get(_PLAN, "planned_decided_error", _BLANK)).known:
+        text += (
+            " They are drawn for the rates of decisions, whose error is then expected to be known"
+            f" to ±{percent(error.mean)[:-2]} points."
+        )
     if cost.known and cost.mean > budget:
         text += (
             f" A budget of costs, here {number(budget, places_for([budget]))}, holds in the mean "
@@ -204,7 +210,7 @@ def bought_answer(numbers, people, more, cards):
     factor, axis = (100, "share, %") if people.binary else (1, "mean")
     points = Points([(name, known.times(factor), mark) for name, known, mark in points], axis)
     cards = (*cards, *_cards(people, bought))
-    more = (*told[1:], *more)
+    more = (*_rates_in_words(numbers), *told[1:], *more)
     return Answer(capital(text), (*test, *told[:1]), cards, points, more, todo, warning=warning)
 
 
@@ -288,6 +294,10 @@ def _cards(people, bought):
         shown = told(odds, people.numbers.measure("odds_to_random"))
         note = "times those of like rows with an outcome"
         yield blocks.Card("Odds where there was none", *shown, note)
+    error = people.get("decided_error_collected")
+    if error.known:
+        shown = told(error, people.numbers.measure("decided_error_collected"))
+        yield blocks.Card("Wrong decisions", *shown, "of the rule in use, by the labels bought")
 
 
 def _groups(numbers):
@@ -341,6 +351,21 @@ BY_BOUGHT = Sheet(
     first="Told by",
     best=False,
 )
+#: Sheets of a table whose labels are bought.
+BOUGHT = (PLANNED_DECIDED, BY_GROUP, DECIDED, BY_BOUGHT)
+
+
+def _rates_in_words(numbers):
+    """What labels bought say of decisions, where a plan was for their rates."""
+    target = numbers.plan["targets"][0]
+    told = [
+        f"{words} {in_words(known, numbers.measure(metric))}"
+        for name, words in RATES.items()
+        if (known := numbers.get(_GIVEN, metric := f"decided_{name}_collected", target)).bounded
+    ]
+    if told:
+        both = "; known outcomes and labels together" * (target == "general")
+        yield f"Of the decisions of the rule in use, by the same labels: {listing(told)}{both}."
 
 
 # The same of the events of a log, by whose labels predictions are judged.
@@ -384,42 +409,6 @@ def refused_of_log(numbers):
         numbers.get("labels", f"labels_{name}", part="log").mean for name in ("bought", "refused")
     )
     return refusing(bought, refused, " at equal predictions")
-
-
-def _each(numbers):
-    for one in numbers.sources:
-        if numbers.get(_PLAN, "planned_auc", _BLANK, part=one).known:
-            yield Line(_PLAN, capital(numbers.label(one)), {"part": one})
-
-
-def _each_columns(numbers):
-    yield Column("planned_auc", "AUC, ±", target=_BLANK, show="mean")
-    parts = {
-        at
-        for one in numbers.sources
-        for at in numbers.places("variable", _PLAN, "planned_ratio", _BLANK)
-    }
-    for at in ("", *sorted(parts - {""}, key=lambda at: -float(at.split()[-1]))):
-        share = f"highest {100 * float(at.split()[-1]):g} %" if at else "all rows"
-        yield Column(
-            "planned_ratio",
-            f"Predicted over observed, {share}, ±",
-            target=_BLANK,
-            place={"variable": at},
-            show="mean",
-        )
-
-
-#: What the labels of a plan are expected to tell of each column of predictions.
-EXPECTED = Sheet(
-    "What the labels in collect.csv are expected to tell",
-    _each,
-    _each_columns,
-    first="Predictions",
-    note="Half of a 95 % interval, if predictions are right on average, once labels that are there "
-    "have put them right.",
-    best=False,
-)
 
 
 # The same of a filter: whose group to ask for.

@@ -8,12 +8,11 @@ from counterweight.labeling.columns import IN_COMMON, condition_in_words
 from counterweight.labeling.logs import WRONG
 from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.pages.collected_page import (
-    EXPECTED,
     bought_of_log,
     planned_of_log,
     refused_of_log,
 )
-from counterweight.reporting.pages.selection_page import gap_column
+from counterweight.reporting.pages.selection_page import JUDGED_AHEAD, gap_column
 from counterweight.reporting.pages.trust import REHEARSAL, rehearsed_parts
 from counterweight.reporting.sheets import (
     Column,
@@ -683,7 +682,7 @@ RANKED_PAIRS = Sheet(
 )
 PREDICTIONS = StudyPage(
     answer=ranking_answer,
-    sheets=(MEASURED, HIGHEST, RANKED_PAIRS, EXPECTED),
+    sheets=(MEASURED, HIGHEST, RANKED_PAIRS, JUDGED_AHEAD),
     trust=(ranking_assumed,),
     question=ranking_question,
 )

@@ -27,6 +27,9 @@ from counterweight.reporting.wording import TARGETS, Measure, capital, listing, 
 
 #: Metrics that a results table shows where the plan does not name them; the first is the headline.
 COLUMNS = ("accuracy", "balanced_accuracy", "auc", "log_loss", "brier")
+#: Rates of decisions, in words.
+RATES = {"recall": "recall", "false_positive_rate": "false positive rate"}
+RATES |= {"precision": "precision", "error": "error", "coverage": "share of yes", "value": "value"}
 
 
 def table(numbers, target, reason_of):
@@ -333,4 +336,81 @@ PAGE = StudyPage(
         *(missing_at_random, TILTS, assumptions, how_wrong, BY_GAMMA, WEIGHTS, SELECTORS),
         *(fits, sizes),
     ),
+)
+
+
+def _ahead(numbers):
+    for one in numbers.sources:
+        if numbers.get("collect", "planned_auc", "unlabeled", part=one).known:
+            yield Line("collect", capital(numbers.label(one)), {"part": one})
+
+
+def _ahead_columns(numbers):
+    yield Column("planned_auc", "AUC, ±", target="unlabeled", show="mean")
+    parts = {
+        at
+        for one in numbers.sources
+        for at in numbers.places("variable", "collect", "planned_ratio", "unlabeled")
+    }
+    for at in ("", *sorted(parts - {""}, key=lambda at: -float(at.split()[-1]))):
+        share = f"highest {100 * float(at.split()[-1]):g} %" if at else "all rows"
+        yield Column(
+            "planned_ratio",
+            f"Predicted over observed, {share}, ±",
+            target="unlabeled",
+            place={"variable": at},
+            show="mean",
+        )
+
+
+#: What the labels of a plan are expected to tell of each column of predictions.
+JUDGED_AHEAD = Sheet(
+    "What the labels in collect.csv are expected to tell",
+    _ahead,
+    _ahead_columns,
+    first="Predictions",
+    note="Half of a 95 % interval, if predictions are right on average, once labels that are there "
+    "have put them right.",
+    best=False,
+)
+
+
+def _rates(numbers):
+    target = numbers.plan["targets"][0]
+    for name in sorted(numbers.places("part", "delivered", "decided_error_collected", target)):
+        label = name or ("All rows" if target == "general" else "All rows without an outcome")
+        yield Line("delivered", label, {"part": name})
+
+
+#: How often decisions of a rule in use are right, by labels bought.
+DECIDED = Sheet(
+    "Decisions of the rule in use, by labels bought",
+    _rates,
+    lambda numbers: [
+        Column(f"decided_{name}_collected", target=numbers.plan["targets"][0]) for name in RATES
+    ],
+    first="Group",
+    note="Known outcomes as they are, others by the chances of labels. "
+    "The share of yes needs no label.",
+    best=False,
+)
+
+
+def _planned_rates(numbers):
+    for name in sorted(numbers.places("part", "collect", "planned_decided_error", "unlabeled")):
+        yield Line("collect", name or "All rows", {"part": name})
+
+
+#: What a plan for rates of decisions is expected to tell of each.
+PLANNED_DECIDED = Sheet(
+    "What the labels in collect.csv are expected to tell of the decisions",
+    _planned_rates,
+    lambda numbers: [
+        Column(f"planned_decided_{name}", target="unlabeled", show="mean")
+        for name in RATES
+        if name != "coverage"
+    ],
+    first="Group",
+    note="Half of a 95 % interval, if estimates are right on average.",
+    best=False,
 )

@@ -7,6 +7,7 @@ from counterweight.evaluation.offer_value import (
     Against,
     OfferDensity,
     against_direction,
+    answers_together,
     best_single,
     chance_of_draws,
     drawn_density,
@@ -342,3 +343,37 @@ def test_no_direction_is_doubted_by_chance_or_where_columns_explain_it():
     y = rng.random(3000) < expit(4 * sure + 2 * t)
     assert against_direction(np.empty((3000, 0)), t, y, 1 - t) is not None
     assert against_direction(sure[:, None], t, y, 1 - t) is None
+
+
+@pytest.mark.parametrize("rows", [2, 8])
+def test_answers_of_rows_alike_that_go_together_are_told(rows):
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(200, 3))
+    X[rng.random(200) < 0.1, 0] = np.nan
+    p, who = 0.2 + 0.6 * rng.random(200), np.repeat(np.arange(200), rows)
+    same = rng.random(200) < p
+    found = answers_together(X[who], same[who], p[who])
+    assert found.rows == len(who) and found.correlation == pytest.approx(1)
+    assert f"{len(who)} rows are alike" in found.words()
+    # Half of the answers are another's: a quarter of the pairs are of one.
+    mixed = np.where(rng.random(len(who)) < 0.5, same[who], rng.random(len(who)) < p[who])
+    if rows == 8:
+        found = answers_together(X[who], mixed, p[who])
+        assert found.correlation == pytest.approx(0.25, abs=0.08)
+    # The order of rows is none of a person's.
+    order = rng.permutation(len(who))
+    again = answers_together(X[who][order], mixed[order], p[who][order])
+    assert (again is None) == (answers_together(X[who], mixed, p[who]) is None)
+    assert again is None or again == pytest.approx(answers_together(X[who], mixed, p[who]))
+
+
+def test_independent_answers_of_rows_alike_and_rows_unlike_are_not_told():
+    rng = np.random.default_rng(6)
+    for rows in (1, 2, 5):
+        for _ in range(40):
+            X, who = rng.normal(size=(150, 2)), np.repeat(np.arange(150), rows)
+            p = rng.uniform(0.05, 0.95, 150)[who]
+            assert answers_together(X[who], rng.random(len(who)) < p, p) is None
+    # Few kinds of many rows are people of a level, not rows of a person.
+    level = rng.integers(3, size=900)
+    assert answers_together(level[:, None], level == 1, np.full(900, 1 / 3)) is None

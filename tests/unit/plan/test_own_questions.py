@@ -384,8 +384,11 @@ def test_an_id_that_stands_twice_is_refused_whatever_is_asked(entry, tmp_path):
         }
     )
     words = r"The id 'id' is 'p3' in line 5 and in line 61 \(2 rows share theirs with others\)"
-    with pytest.raises(CounterweightError, match=words):
+    with pytest.raises(CounterweightError, match=words) as refused:
         Own(tmp_path, frame, {"id": "id"} | entry)
+    # What is advised is not refused in its turn: rows of offers count as independent.
+    group = "group" not in str(refused.value)
+    assert group == ("offer" in entry) == str(refused.value).endswith("one, drawn at random.")
     frame.loc[n - 1, "id"] = "p59"
     Own(tmp_path, frame, {"id": "id"} | entry)
 

@@ -12,6 +12,7 @@ from counterweight.errors import CounterweightError, in_brackets, in_figures, li
 from counterweight.evaluation.offer_value import (
     RANDOM_P,
     against_direction,
+    answers_together,
     best_single,
     chance_of_draws,
     drawn_density,
@@ -220,6 +221,11 @@ def _fitted(job, frame, features, labels, at, answers, made, held):
         facts=facts,
         rivals=rivals,
     )
+    if given["everybody"] and (tied := answers_together(X, answers, saved.accepted(X, offers))):
+        job.log.warning("%s", tied.words())
+        saved.facts["doubt"] = " ".join([*([facts["doubt"]] if against else ()), tied.words()])
+        told = {"metric": "offers_together", "rows": len(X)}
+        records += [told | {"part": p, "value": v} for p, v in tied._asdict().items()]
     if saved.rough:
         facts["rests_on"].append(ROUGH)
     if offer.get("only_made"):

@@ -46,6 +46,9 @@ TESTED, RANDOM_P = 1 / 3, 0.05
 AGAINST, FEWEST = 4.0, 20
 #: Penalty of the features that are held fixed there.
 HELD = 1e-4
+#: Standard errors from which answers of rows alike in every column go together, the least number
+#: of such kinds of rows, and the most rows of a kind: more are of many people.
+TIED, LEAST_KINDS, MOST_ALIKE = 3.0, 30, 50
 #: Offers among which one for all is chosen, evenly over what was made, where they are many.
 CHOICES = 65
 #: Rows that a tree is grown on, at most: then the time is linear in the rows.
@@ -229,6 +232,45 @@ def against_direction(X, t, y, offers, random=False):
     above = offers > offers.mean()
     shares = float(y[above].mean()), float(y[~above].mean())
     return Against(float(offers.mean()), *shares, bool(random))
+
+
+class Together(NamedTuple):
+    """Answers that go together more than a fit tells: ``rows`` alike, what it leaves of two."""
+
+    rows: float
+    correlation: float
+
+    def words(self):
+        """A sentence on it."""
+        return (
+            f"{self.rows:.0f} rows are alike others in every column, and their answers go together "
+            f"more than the columns tell (a correlation of {self.correlation:.2f}). If they are "
+            "several rows of one person, what new people bring is claimed too high, with an "
+            "interval that is too narrow: keep one row of each person, drawn at random."
+        )
+
+
+def answers_together(X, y, p):
+    """`Together` of answers y (n,) with chances p (n,) by a fit; None where nothing shows clearly.
+
+    Rows with the same features X (n, d) are a kind. What the fit leaves of two answers of a kind
+    has a product of mean 0 if rows are independent and its form is right. The sum of all products
+    is over 0 by `TIED` standard errors.
+    """
+    left = (np.asarray(y, dtype=float) - p) / np.sqrt(np.maximum(p * (1 - p), 1e-6))
+    _, kind = np.unique(np.nan_to_num(X, nan=np.inf), axis=0, return_inverse=True)
+    count = np.bincount(kind := kind.ravel())
+    several = (count > 1) & (count <= MOST_ALIKE)
+    if several.sum() < LEAST_KINDS:
+        return None
+    sums, squares, fourth = (np.bincount(kind, left**power)[several] for power in (1, 2, 4))
+    both, chance = (sums**2 - squares).sum() / 2, np.sqrt((squares**2 - fourth).sum() / 2)
+    if not both > TIED * chance:
+        return None
+    count = count[several]
+    pairs = (count * (count - 1)).sum() / 2
+    size = (squares * (count - 1)).sum() / (2 * pairs)
+    return Together(float(count.sum()), float(min(both / pairs / size, 1.0)))
 
 
 def single_choices(t, grid=None):

@@ -636,10 +636,11 @@ def _check_ids(frame, roles, told):
         places = [f"row {row} (counted from 0)" for row in (first, second)]
         if path:
             places = [place_of(path, int(row), reading) for row in (first, second)]
+        other = ", or name the column as group, too, if a person has several"
         raise CounterweightError(
             f"The id {name!r} is {str(value)!r} in {places[0]} and in {places[1]} ({len(rows)} "
             "rows share theirs with others): an id says who a row is. Leave out all rows of a "
-            "person but one, or name the column as group, too, if a person has several."
+            f"person but one{', drawn at random' if 'offer' in roles else other}."
         )
 
 

@@ -392,6 +392,14 @@ def test_answers_against_the_direction_come_before_all_and_change_what_to_do(dir
     assert page.against(numbers(("expected_revenue", 1.0, ""))) == ""
 
 
+def test_answers_that_go_together_are_told_in_the_words_of_the_saved_model():
+    known = numbers(("offers_together", 600.0, "rows"), ("offers_together", 0.24, "correlation"))
+    said = page.together(known)
+    assert said == page.Together(600.0, 0.24).words()
+    assert said.startswith("600 rows are alike others in every column") and "of 0.24)" in said
+    assert page.together(numbers(("expected_revenue", 1.0, ""))) == ""
+
+
 def with_records(known, source, records):
     more = metrics_table("mine", source, records).to_pandas()
     table = pd.concat([known.metrics, more], ignore_index=True)

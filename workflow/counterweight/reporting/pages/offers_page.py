@@ -32,6 +32,7 @@ from counterweight.reporting.pages.own_offers import (
     no_gain,
     requested,
     taken_to_earn,
+    together,
     within_limits,
 )
 from counterweight.reporting.pages.trust import REHEARSAL
@@ -204,7 +205,8 @@ def answer(numbers):
     warning, compared = instead(numbers, line, rivals) or prediction(numbers, line, rivals)
     earned, cards, points = earnings(numbers, line, rivals)
     turned_round = against(numbers)
-    warnings = turned_round or turned(numbers, [line, *others]), warning
+    tied = together(numbers)
+    warnings = turned_round or turned(numbers, [line, *others]), tied, warning
     first, *random = [*at_random(numbers)] or [None]
     texts = (*warnings, first, *earned[:1], *random, *earned[1:], compared)
     paid, totals = in_total(numbers)

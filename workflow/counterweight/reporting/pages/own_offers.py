@@ -7,7 +7,7 @@ random; within limits; in the next experiment.
 import math
 
 from counterweight.errors import in_figures
-from counterweight.evaluation.offer_value import RANDOM_P, Against, gain_shown
+from counterweight.evaluation.offer_value import RANDOM_P, Against, Together, gain_shown
 from counterweight.reporting.blocks import Card
 from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.sheets import Column, Line, Sheet
@@ -383,6 +383,12 @@ def against(numbers):
     """A sentence where past answers contradict the direction of offers; "" elsewhere."""
     known = [requested(numbers, "offers_against", name) for name in Against._fields]
     return "" if None in known else Against(*known).words(numbers.plan["offer"]["direction"])
+
+
+def together(numbers):
+    """A sentence where answers of rows alike in every column go together; "" elsewhere."""
+    known = [requested(numbers, "offers_together", name) for name in Together._fields]
+    return "" if None in known else Together(*known).words()
 
 
 def next_steps(numbers):

@@ -48,6 +48,43 @@ def test_constraints_at_a_confidence_hold_on_new_rows_as_often(way):
         assert (broken / fits > 0.3).all(), broken
 
 
+def scores_of(rows, rng, most=0.45):
+    """Scores by which no row has a chance of a one above `most`."""
+    score = rng.normal(size=rows)
+    return score[:, None], (rng.random(rows) < most / (1 + np.exp(3.5 - 2.5 * score))).astype(int)
+
+
+@pytest.mark.parametrize("kept", [1.0, 0.05])
+def test_a_precision_that_no_score_has_is_certified_in_one_of_ten_at_most(kept):
+    """Also where zeros were dropped; a fit that says yes to nobody is no error."""
+    certified, fits = 0, 40
+    for seed in range(fits):
+        rng = np.random.default_rng(seed)
+        X, y = scores_of(3000, rng)
+        stays = (y == 1) | (rng.random(len(y)) < kept)
+        options = {"constraints": ["precision(labeled) >= 0.5"], "confidence": 0.9, "held_out": 0.4}
+        model, weight = GivenScores(above=None, **options), np.where(y == 1, 1.0, 1 / kept)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.fit(X[stays], y[stays], sample_weight=weight[stays])
+        certified += model.certified_
+    assert certified <= 0.1 * fits
+
+
+def test_weights_that_count_in_no_rate_are_told():
+    X, y, members = world(300, np.random.default_rng(2))
+    weight = np.where(y == 1, 1.0, 5.0)
+    model = GivenScores(constraints=["coverage(men) >= 0.8 * coverage(women & labeled)"])
+    with pytest.warns(UserWarning, match=r"do not count in coverage\(men\), of all rows"):
+        model.fit(X[:, :1], y, sample_weight=weight, datasets=members)
+    told = {"constraints": ["coverage(men & labeled) <= 0.9", "recall(men) >= 0.1"]}
+    for options, given in ((told, weight), ({"constraints": ASKED}, None)):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            GivenScores(**options).fit(X[:, :1], y, sample_weight=given, datasets=members)
+        assert not any("do not count" in str(one.message) for one in caught)
+
+
 @pytest.mark.parametrize("way", [CROSSED, HELD, {}], ids=["crossed", "held-out", "none"])
 def test_thresholds_of_given_scores_hold_on_new_rows_as_often(way):
     fits, broken = 40, 0

@@ -69,6 +69,49 @@ def test_precision_is_a_share_of_the_positive_decisions():
     assert upper == pytest.approx(0.4 - beta.ppf(0.05, 12, 9))
 
 
+def test_few_heavy_rows_may_have_met_none_so_that_one_more_is_counted():
+    """Twelve rows with a yes are right, and a wrong one would have counted twenty."""
+    labels = np.arange(80) < 12
+    data, decided = rows_of({"a": 12, "b": 0}, labels.astype(int))
+    heavy = DataSets(None, data.y, np.where(labels, 1.0, 20.0), data.members)
+    asked = ["precision(labeled) >= 0.5"]
+    excess, upper = upper_limits(decided, heavy, asked)[0, :, 0]
+    part, z = 20 / (12 + 20), norm.ppf(0.95)
+    count = heavy.weight.sum() ** 2 / (heavy.weight @ heavy.weight)
+    spread = part**2 + z**2 / 4 / count**2
+    assert excess == pytest.approx(-0.5)
+    assert upper == pytest.approx(0.5 - 12 / (12 + 20) + z * np.sqrt(spread))
+    # Not where all rows count alike, whatever they count, and hardly where they are many.
+    alike = [DataSets(None, data.y, np.full(80, k), data.members) for k in (1.0, 20.0)]
+    for own in alike:
+        assert upper_limits(decided, own, asked)[0, 1, 0] < 0
+    many = np.repeat(np.arange(80), 400)
+    members = {name: mask[many] for name, mask in data.members.items()}
+    more = DataSets(None, data.y[many], heavy.weight[many], members)
+    assert upper_limits(decided[many], more, asked)[0, 1, 0] < -0.48
+
+
+@pytest.mark.parametrize("groups", [("a & labeled", "b & labeled"), ("a", "b")])
+def test_one_more_heavy_row_stands_on_the_side_that_breaks_a_ratio(groups):
+    """Of weighted shares: fewer yes in the one group, more in the other; none without weights."""
+    data, decided = rows_of({"a": 20, "b": 30})
+    weight = np.where(np.arange(80) % 5, 1.0, 10.0)
+    heavy = DataSets(None, data.y, weight, data.members)
+    asked = [f"coverage({groups[0]}) >= 0.5 * coverage({groups[1]})"]
+    excess, upper = upper_limits(decided, heavy, asked)[0, :, 0]
+    if "&" not in groups[0]:
+        assert upper == upper_limits(decided, data, asked)[0, 1, 0]
+        return
+    moved, worst = 0.0, 0.0
+    for name, factor, end in (("a", -1.0, 0.0), ("b", 0.5, 1.0)):
+        own = heavy.members[name]
+        mass, share = weight[own].sum(), weight[own] @ decided[own] / weight[own].sum()
+        moved += factor * 10 * (end - share) / (mass + 10)
+        worst += factor * (weight[own] @ decided[own] + 10 * end) / (mass + 10)
+    assert excess + moved == pytest.approx(worst)
+    assert upper > worst > excess
+
+
 def test_chances_and_rates_on_the_same_rows_have_the_limit_of_the_delta_method():
     rng = np.random.default_rng(0)
     data, decided = rows_of({"a": 12, "b": 20}, rng.integers(0, 2, 80))

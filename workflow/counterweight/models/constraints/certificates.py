@@ -267,6 +267,10 @@ class MarginFit:
         values = constraint_values(p, decided, samples, self.constraints, self._numbers())
         return values[:, :, 2].T, values[:, :, 3].T
 
+    def _errors(self, samples):
+        """Standard errors (2, m), 0 where a rate is not defined, as precision of a no to all."""
+        return np.nan_to_num(self._values(samples)[1], nan=0.0, posinf=0.0)
+
     def _judged(self, samples, rng, plains):
         """Two data sets: the rows that judged, and no answers but the rule's own."""
         held = samples.held_out(self.held_out, rng)
@@ -290,7 +294,7 @@ class MarginFit:
         share, nothing = self.held_out, np.zeros((2, len(plains)))
         self._fit_to(fitted, rng, nothing, 1.0, plains)
         plain, units = dict(vars(self)), self._units(plains, fitted)
-        error = self._values(fitted)[1] * np.sqrt((1 - share) / share)
+        error = self._errors(fitted) * np.sqrt((1 - share) / share)
         problem, found, careful, line = self._repair_problem(fitted), None, None, []
         most = most_room(problem, error.max(axis=0) * units)
         trivial = Trivial.of(problem, 0.0, "training")
@@ -396,7 +400,7 @@ class MarginFit:
         fold = samples.folds(FOLDS, copy.deepcopy(rng), self.constraints)
         self._clear_thresholds()
         self._fit_with(samples, rng, np.zeros(len(plains)))
-        units, error = self._units(plains, samples), z * self._values(samples)[1]
+        units, error = self._units(plains, samples), z * self._errors(samples)
         problem, careful, self.line_ = self._repair_problem(samples), [], []
         most = PART * most_room(problem, error.max(axis=0) * units)
         trivial = Trivial.of(problem, 0.0, "training")

@@ -38,7 +38,8 @@ from counterweight.numerics.rates.datasets import (
     is_sparse,
     named_masks,
 )
-from counterweight.numerics.rates.values import constraint_values, verdicts_of
+from counterweight.numerics.rates.language import RATES, Rate, nodes
+from counterweight.numerics.rates.values import constraint_values, plain_constraints, verdicts_of
 
 if TYPE_CHECKING:
     from counterweight.numerics.rates.values import ConstraintCheck
@@ -279,6 +280,7 @@ class RateEstimator(NamedColumns, ClassifierMixin, BaseEstimator):
             y, self.classes_ = seen_labels(y)
             self.encoder_ = one_hot(X)
             samples = self._stacked(X, y, sample_weight, datasets, deployed)
+            self._tell_unweighted(samples)
             rules = hasattr(datasets, "items") and getattr(self, "repair", "") == "by_group"
             rules = datasets.items() if rules else ()
             self.data_set_rules_ = {name: rule for name, rule in rules if follows(rule)}
@@ -293,6 +295,30 @@ class RateEstimator(NamedColumns, ClassifierMixin, BaseEstimator):
             )
         self._learn_all(samples, generator(0) if rng is None else rng)
         return self
+
+    def _tell_unweighted(self, samples):
+        """Warn of weights that count in no rate of all rows of a set, though every row has one."""
+        weight = samples.weight[samples.main]
+        if not (samples.y >= 0).all() or np.ptp(weight) <= 1e-12 * weight.max():
+            return
+        trees = [
+            side
+            for one in plain_constraints(getattr(self, "constraints", ()))
+            for side in (one.left, one.right)
+        ]
+        bare = {
+            str(rate)
+            for tree in trees
+            for rate in nodes(tree, Rate)
+            if not (RATES[rate.name].labels or samples.weighted(rate.sets))
+        }
+        if bare:
+            warnings.warn(
+                f"Weights do not count in {listed(sorted(bare))}, of all rows of a set: write "
+                "`& labeled` behind its name where each row is to count by its weight.",
+                UserWarning,
+                stacklevel=3,
+            )
 
     def _stacked(self, X, y, sample_weight=None, datasets=None, deployed=None):
         """Rows and data sets as they are given to `fit`, labels as 0 and 1."""

@@ -27,6 +27,7 @@ from counterweight.numerics.rates.values import (
     ROUNDING,
     UndefinedRate,
     checked_parameters,
+    deployed_positive,
     meter_of,
     plain_constraints,
     rate_parts,
@@ -45,7 +46,9 @@ class Sides(NamedTuple):
     """A constraint as ``factors @ rates + constant <= 0``.
 
     Where `low` and `high` are given, exact limits of shares of rows that no two rates have in
-    common; else `influence` (terms, n) of each row on each rate, and what Wilson's interval adds.
+    common; else `influence` (terms, n) of each row on each rate, what Wilson's interval adds, and,
+    of rows whose weights differ, `heavy` (terms,): the part of a rate that one more row of the
+    largest weight would be.
     """
 
     factors: np.ndarray
@@ -55,6 +58,7 @@ class Sides(NamedTuple):
     high: np.ndarray | None
     influence: np.ndarray | None
     added: float = 0.0
+    heavy: np.ndarray | float = 0.0
 
     def limits(self, confidence, loosened):
         """Excess and its upper limit (2, L) where what bounds is divided by 1 - `loosened`."""
@@ -67,7 +71,10 @@ class Sides(NamedTuple):
             error = np.sqrt(((factors * far) ** 2).sum(axis=1))
         else:
             variance = ((factors @ self.influence) ** 2).sum(axis=1) + self.added
-            error = float(ndtri(confidence)) * np.sqrt(variance)
+            z = float(ndtri(confidence))
+            moved = factors * self.heavy * ((factors > 0) - self.values)
+            further = moved.sum(axis=1) + z * np.sqrt(variance + (moved**2).sum(axis=1))
+            error = np.maximum(z * np.sqrt(variance), further)
         return np.array([excess, excess + error])
 
 
@@ -80,8 +87,9 @@ def upper_limits(predicted, data, constraints, parameters=None, confidence=0.95,
     rates or more, on different rows, the distances to these are added by their squares (Newcombe
     1998; Zou & Donner 2008). Others (chances, weights that differ, rates on the same rows or of the
     deployed model, rows with copies) have a normal limit by the delta method, with what Wilson's
-    interval adds. A rate that is not defined here has the limit infinity. Assumes rows drawn
-    independently.
+    interval adds; where weights differ, one more row of the largest weight stands on the side that
+    breaks the constraint, since few heavy rows may have met none so far. A rate that is not defined
+    here has the limit infinity. Assumes rows drawn independently.
 
     Parameters
     ----------
@@ -132,7 +140,29 @@ def _sides(plain, data, known, predicted, meter, confidence, exact):
     influence = np.array([np.broadcast_to(change, (2, len(data)))[0] for _, change in told])
     influence = data.by_draw(influence)
     added = small_sample(plain, data, known, 2 * confidence - 1)
-    return Sides(factors, sign * constant, values, None, None, influence, added)
+    heavy = np.array([_heavy(rate, data, predicted) for rate in terms])
+    return Sides(factors, sign * constant, values, None, None, influence, added, heavy)
+
+
+def _heavy(rate, data, predicted):
+    """The part of a rate that one more row of the largest weight would be; 0 where all are alike.
+
+    Of precision and F-measure the rows with a yes count, and for the latter positives.
+    """
+    try:
+        parts = rate_parts("error" if rate.counted else rate.name, rate.sets, data)
+    except UndefinedRate:
+        return 0.0
+    mass = parts.mass
+    if mass is None or np.ptp(mass[mass > 0]) <= 1e-12 * mass.max():
+        return 0.0
+    most, below = data.by_draw(mass, parts.rows).max(), mass
+    if rate.counted:
+        yes = predicted[parts.rows]
+        if rate.deployed:
+            yes = deployed_positive(data, parts.rows, str(rate))
+        below = mass * (yes + (data.y[parts.rows] == 1) * (rate.name == "fmeasure"))
+    return float(most / (below.sum() + most))
 
 
 def _counted(rate, data, predicted):

@@ -198,7 +198,7 @@ class _Files:
     def written(self, name, frame):
         """The path of a frame that is written with the types of its columns."""
         what = {"new": "new rows", "the target frame": "target frame"}.get(name, name)
-        frame = pandas_frame(frame, what if name == "new" else f"rows of the {what}")
+        frame = pandas_frame(frame, f"rows of the {what}")
         path = str(self.folder / f"{name}.parquet")
         self.words[path] = f"The {what}"
         try:

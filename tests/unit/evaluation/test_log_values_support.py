@@ -63,6 +63,17 @@ def test_what_a_policy_does_where_the_log_did_one_thing_only_is_outside(otherwis
         assert told.mean_weight.value == pytest.approx(1 - lost, abs=0.05)
 
 
+def test_without_a_zero_what_is_outside_is_a_share_of_all_rows_before():
+    """Of 10,000 rows those with a reward are left: half of the policy is elsewhere in each."""
+    batch = draws_of(10_000)
+    batch["propensity"][:], batch["p"][:] = 1.0, 0.5
+    batch = {name: values[batch["reward"] > 0] for name, values in batch.items()}
+    known = log_values(lambda: [batch], ["more"], rows_before=10_000)
+    told = known.support["more", known.estimators[0]]
+    share = 50 * len(batch["reward"]) / 10_000
+    assert told.flag == "outside" and told.reasons[0].startswith(f"{share:.0f} % of what")
+
+
 def test_rows_that_a_user_has_three_times_count_once():
     batch = draws_of(900)
     thrice = {name: np.repeat(values, 3, axis=0) for name, values in batch.items()}

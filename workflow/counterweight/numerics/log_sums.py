@@ -629,7 +629,7 @@ class LogSums:
 
     def beyond(self, policy):
         """Share of what a policy does that is not in the log, as far as propensities of 1 tell."""
-        return float(self._mass.value[1, policy] / self._sums.value[:, 0, 0].sum())
+        return float(self._mass.value[1, policy] / self.totals[0])
 
     def carried(self, policy, column):
         """What carries a policy's estimate, by the names of `Support` in log_values.

@@ -9,6 +9,7 @@ import pytest
 from counterweight.delivery import collected_answers
 from counterweight.delivery.collected_answers import CollectedAnswers, half_width
 from counterweight.errors import CounterweightError
+from counterweight.numerics.coins import VARIABLE
 from counterweight.numerics.estimate import Estimate
 from counterweight.tables.parquet import read_table
 from delivering import delivered, people
@@ -265,11 +266,15 @@ def true_rates(d, y):
 
 
 @pytest.mark.usefixtures("few_trees")
-def test_rates_of_decisions_are_planned_and_answered_for_all_rows_and_by_group(tmp_path):
+def test_rates_of_decisions_are_planned_and_answered_for_all_rows_and_by_group(
+    tmp_path, monkeypatch
+):
     frame, y = decided_people()
     collect = {"budget": 150, "for": "rates", "by": "member"}
     collect["decision"] = {"column": "score", "above": 0.48}
     collect["worth"] = {"true_positive": 3, "false_positive": -1}
+    # Which rows are drawn goes by the key, which is a new one wherever there is none.
+    monkeypatch.setenv(VARIABLE, "5a" * 32)
     own, _ = delivered(tmp_path, frame, collect=collect)
     made = own.run("collect")
     ahead = read_table(made["metrics"]).fillna({"part": ""}).set_index(["metric", "part"])["value"]

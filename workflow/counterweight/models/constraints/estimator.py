@@ -301,15 +301,11 @@ class RateEstimator(NamedColumns, ClassifierMixin, BaseEstimator):
         weight = samples.weight[samples.main]
         if not (samples.y >= 0).all() or np.ptp(weight) <= 1e-12 * weight.max():
             return
-        trees = [
-            side
-            for one in plain_constraints(getattr(self, "constraints", ()))
-            for side in (one.left, one.right)
-        ]
         bare = {
             str(rate)
-            for tree in trees
-            for rate in nodes(tree, Rate)
+            for one in plain_constraints(getattr(self, "constraints", ()))
+            for side in (one.left, one.right)
+            for rate in nodes(side, Rate)
             if not (RATES[rate.name].labels or samples.weighted(rate.sets))
         }
         if bare:

@@ -149,14 +149,11 @@ def _heavy(rate, data, predicted):
 
     Of precision and F-measure the rows with a yes count, and for the latter positives.
     """
-    try:
-        parts = rate_parts("error" if rate.counted else rate.name, rate.sets, data)
-    except UndefinedRate:
+    parts, alike = _shared(rate, data)
+    if parts is None or alike:
         return 0.0
-    mass = parts.mass
-    if mass is None or np.ptp(mass[mass > 0]) <= 1e-12 * mass.max():
-        return 0.0
-    most, below = data.by_draw(mass, parts.rows).max(), mass
+    below = mass = parts.mass
+    most = data.by_draw(mass, parts.rows).max()
     if rate.counted:
         yes = predicted[parts.rows]
         if rate.deployed:
@@ -165,20 +162,26 @@ def _heavy(rate, data, predicted):
     return float(most / (below.sum() + most))
 
 
-def _counted(rate, data, predicted):
-    """Rows (n,) of which a rate of decisions is a share, as 0 and 1; None where it is no share."""
-    if rate.deployed or rate.name == "fmeasure":
-        return None
+def _shared(rate, data):
+    """`Parts` of the rows that a rate is a share of, and whether they weigh alike; or None."""
     try:
         parts = rate_parts("error" if rate.counted else rate.name, rate.sets, data)
     except UndefinedRate:
+        return None, False
+    if parts.mass is None:
+        return None, False
+    used = parts.mass[parts.mass > 0]
+    return parts, bool(np.ptp(used) <= 1e-12 * used.max())
+
+
+def _counted(rate, data, predicted):
+    """Rows (n,) of which a rate of decisions is a share, as 0 and 1; None where it is no share."""
+    if rate.deployed or rate.name == "fmeasure" or data.copies is not None:
         return None
-    if parts.mass is None or data.copies is not None:
+    parts, alike = _shared(rate, data)
+    if parts is None or not alike:
         return None
-    used = parts.mass > 0
-    if np.ptp(parts.mass[used]) > 1e-12 * parts.mass.max():
-        return None
-    rows = np.zeros(len(data))
+    rows, used = np.zeros(len(data)), parts.mass > 0
     rows[parts.rows[used]] = predicted[parts.rows[used]] if rate.counted else 1.0
     return rows
 
